@@ -1,0 +1,1 @@
+"""How good, how fast, how safe?"""

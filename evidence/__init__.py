@@ -1,0 +1,1 @@
+"""What may be said, under which name, at what size?"""

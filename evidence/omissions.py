@@ -1,0 +1,71 @@
+"""What was left out, and for which reason? (pure)
+
+A reason and a name, never content (R16). Only what is visible to the caller can be named at all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evidence.canonical import Json
+from evidence.envelope import Candidate
+from evidence.identity import RevisionKey, UnitKey, unit_id
+from evidence.requirements import Requirement, matching_revisions
+from evidence.snapshot import Snapshot
+from evidence.state import Reason
+
+LISTED_UNSELECTED = 50  # ranked units beyond the selection are all counted, and this many of the best are named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omissions:
+    """Everything that is not in the packet and could have been expected there.
+
+    budget: units left out for space, in selection order. stale: revisions, in key order.
+    not_selected: units that were ranked and not selected, best first.
+    """
+
+    budget: tuple[UnitKey, ...]
+    stale: tuple[RevisionKey, ...]
+    not_selected: tuple[UnitKey, ...]
+
+    def record(self) -> dict[str, Json]:
+        """Counts of all; every unit left out for space, every stale revision, the best of the not selected."""
+        listed = self.not_selected[:LISTED_UNSELECTED]
+        return {
+            "counts": {
+                Reason.OMITTED_BUDGET.value: len(self.budget),
+                Reason.STALE.value: len(self.stale),
+                Reason.NOT_SELECTED.value: len(self.not_selected),
+            },
+            "items": [
+                *({"reason": Reason.OMITTED_BUDGET.value, "unit_id": unit_id(key)} for key in self.budget),
+                *(
+                    {
+                        "reason": Reason.STALE.value,
+                        "namespace": key.namespace,
+                        "source_id": key.source_id,
+                        "revision": key.revision,
+                    }
+                    for key in self.stale
+                ),
+                *({"reason": Reason.NOT_SELECTED.value, "unit_id": unit_id(key)} for key in listed),
+            ],
+            "not_selected_listed": len(listed),
+        }
+
+
+def stale_revisions(
+    selection: Sequence[Candidate], requirements: Sequence[Requirement], *, snapshot: Snapshot
+) -> tuple[RevisionKey, ...]:
+    """The stale and revoked revisions that the selection or the requirements point at, in key order (R16).
+
+    Found without scoring: another revision of a selected unit's source, a revision that a selected unit's one
+    supersedes, or one that matches a requirement.
+    """
+    pointed_at: set[RevisionKey] = set()
+    for facts in {candidate.facts.key: candidate.facts for candidate in selection}.values():
+        pointed_at.update(snapshot.visible.by_source.get(facts.key.source, ()))
+        pointed_at.update(facts.supersedes)
+    for requirement in requirements:
+        pointed_at.update(matching_revisions(requirement.match, snapshot))
+    return tuple(sorted(key for key in pointed_at if snapshot.is_stale(key)))

@@ -1,0 +1,1 @@
+"""Which visible rows match, and where do they live?"""

@@ -1,0 +1,83 @@
+"""Which rows come first, and where is the cut? (pure)
+
+Every ordering is total (R11): the higher score, then the smaller identity rank. Two rows never compare equal, so a
+cut at k is one set, whatever order the rows came in.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+class Ranking(NamedTuple):
+    """Rows of one channel, best first. Both (m,) int64; `m` may be less than the k asked for."""
+
+    rows: Ints
+    scores: Ints
+
+
+def first_k(rows: Ints, scores: Ints, *, order: npt.NDArray[np.int32], k: int) -> Ranking:
+    """The first `k` of `rows` (distinct, any order) by score descending, then `order` ascending.
+
+    scores: (len(rows),) int64. order: (generation rows,) int32, the identity rank of every row, none twice.
+    """
+    if len(rows) > k > 0:
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]  # the k-th score and all its ties
+        rows, scores = rows[kept], scores[kept]
+    best = np.lexsort((order[rows], -scores))[: max(k, 0)]
+    return Ranking(rows=rows[best], scores=scores[best])
+
+
+class Shortlist:
+    """The best `k` rows of each of `queries` queries so far, while scores arrive tile by tile.
+
+    Scores lie in int32, none below -(2^31 - 1). Not for use by two threads at once.
+    """
+
+    def __init__(self, *, queries: int, k: int, order: npt.NDArray[np.int32]) -> None:
+        self._queries, self._k, self._order = queries, k, order
+        self._query = np.empty(0, dtype=np.int64)
+        self._rows = np.empty(0, dtype=np.int64)
+        self._keys = np.empty(0, dtype=np.int64)
+        self._settled = 0
+        self._floors = np.full(queries, np.iinfo(np.int32).min, dtype=np.int32)
+
+    @property
+    def floors(self) -> npt.NDArray[np.int32]:
+        """(queries,) int32: a row that scores less than its query's floor cannot be among its first k any more."""
+        return self._floors
+
+    def add(self, query: Ints, rows: Ints, scores: Ints) -> None:
+        """Offer rows: all (m,) int64. No row is offered twice to one query."""
+        keys = (scores << 32) - self._order[rows]  # one int64 that orders as (score descending, order ascending) does
+        self._query = np.concatenate([self._query, query])
+        self._rows = np.concatenate([self._rows, rows])
+        self._keys = np.concatenate([self._keys, keys])
+        if len(self._keys) >= 2 * max(self._settled, 1):  # settling costs a sort: do it when the list has doubled
+            self._settle()
+
+    def rankings(self) -> list[Ranking]:
+        """The first k of each query, best first."""
+        self._settle()
+        scores = -(-self._keys >> 32)  # rounds up: the order was taken off
+        bounds = np.searchsorted(self._query, np.arange(self._queries + 1))
+        return [
+            Ranking(rows=self._rows[begin:end], scores=scores[begin:end])
+            for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+        ]
+
+    def _settle(self) -> None:
+        by_key = np.argsort(-self._keys)
+        narrow = self._query[by_key].astype(np.min_scalar_type(self._queries))  # small types sort by radix
+        best = by_key[np.argsort(narrow, kind="stable")]
+        query = self._query[best]
+        firsts = np.searchsorted(query, np.arange(self._queries))
+        places = np.arange(len(query)) - firsts[query]
+        best = best[places < self._k]
+        self._query, self._rows, self._keys = self._query[best], self._rows[best], self._keys[best]
+        self._settled = len(best)
+        lasts = np.flatnonzero(places[places < self._k] == self._k - 1)
+        self._floors[self._query[lasts]] = (-(-self._keys[lasts] >> 32)).astype(np.int32)

@@ -1,0 +1,58 @@
+"""How well does a text answer the query, by a model that reads both together?
+
+Any sentence-transformers CrossEncoder with one label. A text that does not fit beside the query is read in windows
+and gets the best window's score (MaxP; Dai & Callan, SIGIR 2019), so that one oversized pair never fails a request.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evidence.canonical import digest
+from models.batching import ONE_BY_ONE
+from models.folder import ModelFolder
+from models.forward import RowRunner
+from models.quantize import fixed_scores
+from models.registry import CrossEncoderEntry
+from models.reranker import MOST_WINDOWS, RerankResult
+from models.runtime import SCORES, Runtime
+from models.tokenizer import Tokenizer
+
+_METHOD = "cross-encoder-maxp"
+
+
+class CrossEncoderReranker:
+    """Reranks with a cross-encoder on one runtime, pair by pair at fixed padded lengths."""
+
+    def __init__(self, entry: CrossEncoderEntry, folder: ModelFolder, runtime: Runtime, *, device: str) -> None:
+        self._runner = RowRunner(runtime=runtime, pad_id=folder.pad_id, window=entry.window)
+        self._tokenizer = Tokenizer(folder.tokenizer_file)
+        self._window = entry.window
+        self.device = device
+        self.name = f"cross-encoder:{entry.name}"
+        self.digest = digest(
+            {
+                "method": _METHOD,
+                "windows": MOST_WINDOWS,
+                "window": entry.window,
+                "model": folder.digest,
+                "runtime": runtime.name,
+            }
+        )
+
+    def score(self, query: str, texts: Sequence[str]) -> RerankResult:
+        query_total = self._tokenizer.count(query)
+        query_seen = min(query_total, self._window // 2)  # the other half is the text's
+        windows = [
+            self._tokenizer.pair_windows(query, text, window=self._window, query_most=query_seen, most=MOST_WINDOWS)
+            for text in texts
+        ]
+        rows = [row for text in windows for row in text.rows]
+        outputs = self._runner.run(rows, output=SCORES, batch_sizes=ONE_BY_ONE)
+        starts = np.cumsum([0, *(len(text.rows) for text in windows)])[:-1]
+        best = np.maximum.reduceat(np.array(outputs, np.float64), starts) if texts else np.empty(0)
+        return RerankResult(
+            scores=fixed_scores(best),
+            tokens_seen=tuple((text.seen, text.total) for text in windows),
+            query_tokens_seen=(query_seen, query_total),
+        )

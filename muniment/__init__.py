@@ -1,0 +1,1 @@
+"""What can an operator do from a terminal?"""

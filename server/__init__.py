@@ -1,0 +1,1 @@
+"""How is one request answered, and how does it arrive?"""

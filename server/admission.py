@@ -1,0 +1,43 @@
+"""May this request be worked on now, later, or not at all?
+
+Useful for keeping the queue short and one tenant from filling it. Decisions are plain counting on the event loop;
+waiting is on a semaphore, never on sleep. A request that failed to authenticate never gets here.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from evidence.identity import Namespace
+from server.errors import TooMany, Unavailable
+
+
+class Admission:
+    """Permits for requests. One instance for each event loop."""
+
+    def __init__(self, *, max_running: int, max_waiting: int, max_waiting_per_tenant: int) -> None:
+        self._places = anyio.Semaphore(max_running)
+        self._max_inside = max_running + max_waiting
+        self._max_of_tenant = max(1, max_waiting_per_tenant)
+        self._inside: Counter[Namespace] = Counter()
+
+    @asynccontextmanager
+    async def admit(self, tenant: Namespace) -> AsyncIterator[None]:
+        """Hold a place while the body runs.
+
+        Raises TooMany when the tenant's own share is used up, Unavailable when the server is full; neither waits.
+        """
+        if self._inside[tenant] >= self._max_of_tenant:
+            raise TooMany("this tenant has as many requests waiting as it may; try again in a second")
+        if self._inside.total() >= self._max_inside:
+            raise Unavailable("the server has as many requests waiting as it may; try again in a second")
+        self._inside[tenant] += 1
+        try:
+            async with self._places:
+                yield
+        finally:
+            self._inside[tenant] -= 1
+            if not self._inside[tenant]:
+                del self._inside[tenant]

@@ -1,0 +1,104 @@
+"""How is the server put together?
+
+`create_app` builds; the lifespan warms the models with one query before the server says that it is ready.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+from fastapi import FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from server.admission import Admission
+from server.edge import PROBLEM, Edge, new_request_id
+from server.keys import SigningKey
+from server.pipeline import Pipeline
+from server.responses import ProblemShape
+from server.routes import encoded, router
+from server.schemas import PacketRequest, SearchRequest
+from server.settings import Settings
+
+TITLE = "Muniment"
+_BODIES: dict[str, type[BaseModel]] = {"SearchRequest": SearchRequest, "PacketRequest": PacketRequest}
+
+
+def create_app(
+    settings: Settings, *, pipeline: Pipeline, key: SigningKey, request_id: Callable[[], str] = new_request_id
+) -> FastAPI:
+    """The ASGI application over a pipeline that is open already; closing it stays with the caller."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await anyio.to_thread.run_sync(pipeline.warm_up)
+        app.state.ready = True
+        yield
+        app.state.ready = False
+
+    app = FastAPI(title=TITLE, docs_url="/docs", redoc_url=None, lifespan=lifespan, version="0.1.0")
+    app.state.ready = False
+    app.state.pipeline = pipeline
+    app.state.key = key
+    app.state.admission = Admission(
+        max_running=settings.max_running,
+        max_waiting=settings.max_waiting,
+        max_waiting_per_tenant=settings.max_waiting_per_tenant,
+    )
+    app.include_router(router)
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_middleware(Edge, max_body_bytes=settings.max_body_bytes, request_id=request_id)
+    if settings.allowed_hosts != ("*",):
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts))
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
+    return app
+
+
+async def _http_problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = encoded(
+        {
+            "type": "urn:muniment:problem:route",
+            "title": error.detail,
+            "status": error.status_code,
+            "detail": "no such route, or not with this method",
+        }
+    )
+    response.status_code = error.status_code
+    response.headers["content-type"] = PROBLEM.decode()
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _openapi(app: FastAPI) -> dict[str, object]:
+    """FastAPI's document with the request bodies, the bearer scheme and the problem answers that routes share."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(title=TITLE, version=app.version, routes=app.routes, description=__doc__)
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    reference = "#/components/schemas/{model}"
+    described: dict[str, type[BaseModel]] = {**_BODIES, "Problem": ProblemShape}
+    for name, model in described.items():
+        schema = model.model_json_schema(ref_template=reference)
+        schemas.update(schema.pop("$defs", {}))
+        schemas[name] = schema
+    components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
+    problem = {
+        "description": "Problem",
+        "content": {PROBLEM.decode(): {"schema": {"$ref": reference.format(model="Problem")}}},
+    }
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            operation["responses"]["default"] = problem
+            operation["responses"].pop("422", None)
+            if not path.startswith("/health/"):
+                operation["security"] = [{"bearer": []}]
+            body = operation.pop("x-body", None)
+            if body:
+                schema = {"$ref": reference.format(model=body)}
+                operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    app.openapi_schema = document
+    return document

@@ -1,0 +1,101 @@
+"""What must hold of every request before a route sees it, and of every response before it leaves?
+
+Gives each request its id, refuses compressed bodies, bodies beyond the limit while they stream, and turns every
+error into one problem document (RFC 9457). The text of an unexpected error never leaves: it is logged.
+"""
+
+import secrets
+from collections.abc import Callable
+
+import msgspec
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.errors import RequestError, TooLarge, TooMany, Unavailable, UnsupportedMedia, problem
+from server.logs import frames
+
+REQUEST_ID = b"x-request-id"
+PROBLEM = b"application/problem+json"
+RETRY_AFTER_S = b"1"
+_UNEXPECTED: dict[str, str | int] = {
+    "type": "urn:muniment:problem:internal",
+    "title": "Internal error",
+    "status": 500,
+    "detail": "the server failed; its log has the details under this request's id",
+}
+
+
+def new_request_id() -> str:
+    """A random id that names one request and tells nothing."""
+    return secrets.token_hex(16)
+
+
+class Edge:
+    """The outermost ASGI layer."""
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, request_id: Callable[[], str] = new_request_id) -> None:
+        self._app = app
+        self._max_body_bytes = max_body_bytes
+        self._request_id = request_id
+        self._log = structlog.get_logger("muniment.edge")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = self._request_id()
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = False
+
+        async def send_named(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], (REQUEST_ID, request_id.encode())]
+            await send(message)
+
+        try:
+            self._check_headers(scope)
+            await self._app(scope, _counted(receive, self._max_body_bytes), send_named)
+        except RequestError as error:
+            if started:
+                raise
+            await _send_problem(send_named, *problem(error), retry=isinstance(error, TooMany | Unavailable))
+        except Exception as error:
+            self._log.error("request failed", request_id=request_id, error=type(error).__name__, at=frames(error))
+            if started:
+                raise
+            await _send_problem(send_named, 500, _UNEXPECTED)
+
+    def _check_headers(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        if b"content-encoding" in headers:
+            raise UnsupportedMedia("compressed bodies are not read; send the body as it is")
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length[:20]) > self._max_body_bytes:
+            raise TooLarge(f"the body may have at most {self._max_body_bytes} bytes")
+
+
+def _counted(receive: Receive, max_body_bytes: int) -> Receive:
+    seen = 0
+
+    async def receive_counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > max_body_bytes:
+            raise TooLarge(f"the body may have at most {max_body_bytes} bytes")
+        return message
+
+    return receive_counted
+
+
+async def _send_problem(send: Send, status: int, document: dict[str, str | int], *, retry: bool = False) -> None:
+    body = msgspec.json.encode(document)
+    headers = [(b"content-type", PROBLEM), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if retry:
+        headers.append((b"retry-after", RETRY_AFTER_S))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

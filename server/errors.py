@@ -1,0 +1,99 @@
+"""What can go wrong in a request or a start, and which HTTP status does each carry?
+
+ServerError
+├── StartError        the server or a command cannot begin: bad settings, key, catalog
+└── RequestError      one request cannot be read, authenticated or admitted
+    ├── Malformed         400  the body is no strict JSON
+    ├── Unauthenticated   401
+    ├── Forbidden         403
+    ├── NotFound          404  absent and unauthorized look alike (R7)
+    ├── TooLarge          413
+    ├── UnsupportedMedia  415
+    ├── Invalid           422  readable, but outside what is allowed; names the place
+    ├── TooMany           429  your own share is used up
+    └── Unavailable       503  the server is full, or its authority cannot be read
+"""
+
+from typing import ClassVar
+
+
+class ServerError(Exception):
+    """Something the caller or the operator can act on. The text is one line and holds no content."""
+
+
+class StartError(ServerError):
+    """The server or a command cannot begin."""
+
+
+class RequestError(ServerError):
+    """One request cannot be answered."""
+
+    kind: ClassVar[str] = "request"
+
+    def __init__(self, detail: str, *, path: str | None = None) -> None:
+        super().__init__(detail if path is None else f"{path}: {detail}")
+        self.detail = detail
+        self.path = path
+
+
+class Malformed(RequestError):
+    kind = "malformed"
+
+
+class Unauthenticated(RequestError):
+    kind = "unauthenticated"
+
+
+class Forbidden(RequestError):
+    kind = "forbidden"
+
+
+class NotFound(RequestError):
+    kind = "not-found"
+
+
+class TooLarge(RequestError):
+    kind = "too-large"
+
+
+class UnsupportedMedia(RequestError):
+    kind = "unsupported-media"
+
+
+class Invalid(RequestError):
+    kind = "invalid"
+
+
+class TooMany(RequestError):
+    kind = "too-many"
+
+
+class Unavailable(RequestError):
+    kind = "unavailable"
+
+
+STATUS: dict[type[RequestError], tuple[int, str]] = {
+    Malformed: (400, "The body could not be read"),
+    Unauthenticated: (401, "No valid credentials"),
+    Forbidden: (403, "Not granted"),
+    NotFound: (404, "Not found"),
+    TooLarge: (413, "Too large"),
+    UnsupportedMedia: (415, "Unsupported media"),
+    Invalid: (422, "Not allowed as asked"),
+    TooMany: (429, "Too many requests"),
+    Unavailable: (503, "Not available now"),
+}
+
+
+def problem(error: RequestError) -> tuple[int, dict[str, str | int]]:
+    """The status and the RFC 9457 problem document of `error`."""
+    status, title = STATUS[type(error)]
+    document: dict[str, str | int] = {
+        "type": f"urn:muniment:problem:{error.kind}",
+        "title": title,
+        "status": status,
+        "detail": error.detail,
+    }
+    if error.path is not None:
+        document["path"] = error.path
+    return status, document

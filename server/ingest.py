@@ -1,0 +1,156 @@
+"""How do sources become revisions and units of a catalog?
+
+What comes in was checked whole (`server/sources.py`); then one transaction takes all of it or nothing.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from evidence.canonical import Json, digest
+from evidence.source_record import SourceRevision
+from evidence.unit import Unit
+from index.catalog import Catalog
+from index.catalog_write import IngestReport, NewRevision
+from index.chunking import QuoteTooLong, TokenCounter, chunk
+from index.recipe import Recipe
+from server.source_place import Place, SourceFileError
+from server.sources import CheckedSources
+
+Progress = Callable[[str, int, int], None]  # step, done, of how many (0: not known)
+RATE_TEXTS = 8  # texts encoded to tell the time to expect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an ingest did, or would do. `seconds_to_encode` is an estimate, for people, of a dry run only."""
+
+    report: IngestReport
+    dry_run: bool
+    seconds_to_encode: float | None = None
+
+    def record(self) -> dict[str, Json]:
+        """The outcome as JSON."""
+        report = self.report
+        record: dict[str, Json] = {
+            "ingest_id": report.ingest_id,
+            "accepted": report.accepted,
+            "unchanged": report.unchanged,
+            "relabelled": report.relabelled,
+            "units": report.units,
+            "tokens": report.tokens,
+            "text_bytes": report.text_bytes,
+            "dry_run": self.dry_run,
+        }
+        if self.seconds_to_encode is not None:
+            record["seconds_to_encode"] = round(self.seconds_to_encode)
+        return record
+
+    def lines(self) -> list[str]:
+        """The outcome for people."""
+        report = self.report
+        verb = "would accept" if self.dry_run else "accepted"
+        changes = (
+            f"{verb} {report.accepted} revisions ({report.units} units, {report.tokens} encoder tokens,"
+            f" {report.text_bytes} bytes of text); {report.unchanged} unchanged; {report.relabelled} sources relabelled"
+        )
+        lines = [changes]
+        if self.seconds_to_encode is not None:
+            lines.append(f"reindex would take about {round(self.seconds_to_encode)} s for their encoding")
+        if not self.dry_run:
+            lines.append(f"ingest id {report.ingest_id}")
+        return lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunker:
+    """How a recipe cuts texts: its window less the document prompt, its target, its prefix rule."""
+
+    counter: TokenCounter
+    window: int
+    target: int
+    contextual: bool
+
+    @classmethod
+    def of(cls, recipe: Recipe, counter: TokenCounter) -> "Chunker":
+        """The chunker of a recipe, over its encoder's own tokenizer."""
+        return cls(
+            counter=counter,
+            window=recipe.window - counter.count(recipe.document_prompt),
+            target=recipe.chunk_target,
+            contextual=recipe.contextual,
+        )
+
+    def cut(self, place: Place, source: SourceRevision) -> NewRevision:
+        """A source with its units. Raises SourceFileError when a quote is longer than the encoder's window."""
+        facts = source.facts
+        try:
+            units = chunk(
+                facts.key,
+                title=facts.title,
+                text=source.text,
+                quotes=source.quotes,
+                counter=self.counter,
+                window=self.window,
+                target=self.target,
+                contextual=self.contextual,
+            )
+        except QuoteTooLong as error:
+            raise SourceFileError(place, problem=str(error)) from None
+        return NewRevision(facts=facts, text=source.text, units=units)
+
+
+def ingest(
+    catalog: Catalog, sources: CheckedSources, *, relabel: bool, chunker: Chunker, progress: Progress
+) -> Outcome:
+    """Take in all of `sources`, or nothing when the catalog refuses one of them."""
+    offered = _offered(catalog, sources, chunker, progress)
+    return Outcome(report=catalog.add(offered, relabel=relabel), dry_run=False)
+
+
+def rehearse(
+    catalog: Catalog,
+    sources: CheckedSources,
+    *,
+    relabel: bool,
+    chunker: Chunker,
+    progress: Progress,
+    encode: Callable[[Sequence[str]], object],
+) -> Outcome:
+    """What `ingest` would do, refusals included, and how long encoding would take. Nothing is written."""
+    samples: list[Unit] = []
+
+    def sampled() -> Iterator[NewRevision]:
+        for new in _offered(catalog, sources, chunker, progress):
+            if len(samples) < RATE_TEXTS:
+                samples.append(new.units[0])
+            yield new
+
+    report = catalog.rehearse(sampled(), relabel=relabel)
+    return Outcome(report=report, dry_run=True, seconds_to_encode=report.tokens / _tokens_per_second(samples, encode))
+
+
+def _offered(catalog: Catalog, sources: CheckedSources, chunker: Chunker, progress: Progress) -> Iterator[NewRevision]:
+    """Each source with its units; one that the catalog holds already is not cut again."""
+    with catalog.read() as reading:
+        held = reading.holdings.content_digests
+    for done, (place, source) in enumerate(sources.read(), start=1):
+        key = source.facts.key
+        if held.get(key) == digest(source.facts.content_record()):
+            with catalog.read() as reading:
+                units: Sequence[Unit] = reading.units_of(key)
+            yield NewRevision(facts=source.facts, text=source.text, units=units)
+        else:
+            yield chunker.cut(place, source)
+        progress("cut sources", done, sources.revisions)
+
+
+def _tokens_per_second(samples: Sequence[Unit], encode: Callable[[Sequence[str]], object]) -> float:
+    """The encoder's rate over a few of the units themselves."""
+    if not samples:
+        return 1.0
+    texts = [unit.input_text for unit in samples]
+    encode(texts[:1])  # what a first call costs is paid once, not for each text
+    begun = time.perf_counter()
+    encode(texts)
+    return sum(unit.tokens for unit in samples) / (time.perf_counter() - begun)

@@ -1,0 +1,131 @@
+"""How does a catalog's folder become a pipeline that answers?
+
+Everything is chosen once, here: device, dense product, the encoder's runtime, the reranker. What cannot be had is
+stated in every answer (`degraded`, R15), never papered over.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import structlog
+import torch
+
+from index.analysis import Analyzer
+from index.catalog import Catalog
+from index.recipe import Recipe
+from models.batching import ONE_BY_ONE
+from models.device import choose_device
+from models.encoder import Encoder
+from models.errors import ModelError
+from models.loading import open_encoder as open_on
+from models.registry import EncoderEntry, find_encoder
+from models.runtime import runtime_names
+from server.errors import StartError
+from server.making import QUALIFICATION_FILE
+from server.pipeline import Pipeline
+from server.reranking import RerankerSlot, open_reranker
+from server.settings import Settings, load_settings
+
+_OVERRIDES = ("device", "host", "port")
+
+
+def settings_for(
+    device: str | None = None, *, host: str | None = None, port: int | None = None, config: Path | None = None
+) -> Settings:
+    """The settings of environment and file, with what the command line said on top."""
+    settings = load_settings(config)
+    said = {name: value for name, value in zip(_OVERRIDES, (device, host, port), strict=True) if value is not None}
+    return settings.overridden(said)
+
+
+@contextmanager
+def open_pipeline(directory: Path, *, settings: Settings) -> Iterator[Pipeline]:
+    """The pipeline over the catalog in `directory`, closed at the end.
+
+    Raises what the catalog refuses and StartError. A model that cannot be opened does not stop the start: its channel
+    is stated as unavailable in every answer.
+    """
+    log = structlog.get_logger("muniment.opening")
+    device = choose_device(settings.device.value)
+    with Catalog.open(directory) as catalog:
+        encoder, trouble = None, None
+        if settings.dense:
+            try:
+                encoder = open_encoder(catalog, settings=settings, device=device)
+            except ModelError as error:
+                trouble = "unavailable"
+                log.error("the dense channel is unavailable", reason=str(error))
+        else:
+            trouble = "switched off"
+        yield Pipeline(
+            catalog=catalog,
+            settings=settings,
+            device=device,
+            encoder=encoder,
+            encoder_trouble=trouble,
+            analyzer=analyzer_for(catalog.recipe),
+            reranker=RerankerSlot(lambda: open_reranker(settings, encoder=encoder, device=device.type)),
+        )
+
+
+def open_encoder(catalog: Catalog, *, settings: Settings, device: torch.device) -> Encoder:
+    """The catalog's encoder: on the recipe's runtime where it is at hand, else on the one that is.
+
+    Raises StartError when the registry's entry of that name is not what the recipe was made with; what the models
+    refuse otherwise.
+    """
+    recipe = catalog.recipe
+    entry = find_encoder(recipe.encoder, folder=settings.models_dir)
+    kind = device.type
+    for place in (kind, "cpu"):
+        if recipe.runtime in runtime_names(place):
+            runtime, kind = recipe.runtime, place
+            break
+    else:
+        runtime = runtime_names(kind)[0]
+    encoder = open_on(
+        entry,
+        runtime=runtime,
+        device=kind,
+        cache=settings.cache,
+        batch_sizes=_qualified_sizes(catalog.directory, runtime),
+    )
+    _check_entry(entry, encoder, recipe)
+    return encoder
+
+
+def analyzer_for(recipe: Recipe) -> Analyzer:
+    """The analyzer with the recipe's settings, in this process's version: its name may differ from the recipe's."""
+    return Analyzer(language=recipe.language or None, stop_words=recipe.stop_words)
+
+
+def _qualified_sizes(directory: Path, runtime: str) -> tuple[int, ...]:
+    """The batch sizes that qualified on this runtime when the catalog was made; else one by one."""
+    try:
+        measured = json.loads((directory / QUALIFICATION_FILE).read_text())
+    except (OSError, ValueError):
+        return ONE_BY_ONE
+    sizes = measured.get("batch_sizes")
+    if measured.get("runtime") != runtime or not isinstance(sizes, list) or 1 not in sizes:
+        return ONE_BY_ONE
+    return tuple(sizes)
+
+
+def _check_entry(entry: EncoderEntry, encoder: Encoder, recipe: Recipe) -> None:
+    """A name in the registry must still mean the model that the catalog was made with."""
+    now = replace(
+        recipe,
+        model_digest=encoder.model_digest,
+        query_prompt=entry.query_prompt,
+        document_prompt=entry.document_prompt,
+        pooling=entry.pooling.value,
+        normalize=entry.normalize,
+        scale=entry.scale,
+        dimension=entry.dimension,
+        window=entry.window,
+    )
+    if now != recipe:
+        raise StartError(f"the entry {entry.name!r} is not the model that this catalog was made with")

@@ -1,0 +1,224 @@
+"""Which usable units answer a query, in which order, and why in that order?
+
+Both channels score the usable rows alone (R2), each offers its first `depth`, the union is scored in both and fused
+exactly (R12); with `rerank`, the best few are ordered again. Nothing here can reach a row that is not usable.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from evidence.canonical import Json, digest, digest_bytes
+from evidence.identity import UnitKey, unit_id
+from evidence.unit import Unit
+from index import lexical
+from index.compartments import Eligible
+from index.fusion import DENSE, LEXICAL, ChannelScores, fuse_minmax, fuse_rrf
+from index.generation import Generation
+from index.ranges import RowRanges
+from index.selection import Ranking
+from index.statistics import ScopeStatistics
+from server.reranking import Mixed
+from server.schemas import Channel, FusionMethod, Retrieval
+from server.searchable import Searchable
+
+Codes = npt.NDArray[np.int8]
+Ints = npt.NDArray[np.int64]
+FUSED, RERANK = "fused", "rerank"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query as the channels read it; None for a channel that is not wanted, or cannot be had: then a note says so."""
+
+    text: str
+    terms: tuple[str, ...] | None
+    code: Codes | None
+    tokens_seen: int  # by the encoder, of `tokens_total` (R14)
+    tokens_total: int
+    notes: tuple[str, ...]  # for `degraded` (R15)
+
+    def record(self) -> dict[str, Json]:
+        """The query as a hashed record. The code itself stays in the sealed record; here is its digest (R10)."""
+        return {
+            "terms": self.terms,
+            "code": None if self.code is None else digest_bytes(self.code.tobytes()),
+            "tokens_seen": self.tokens_seen,
+            "tokens_total": self.tokens_total,
+        }
+
+    @property
+    def digest(self) -> str:
+        """Of the text and of what the channels made of it."""
+        return digest({"text": self.text, **self.record()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reranked:
+    """What a reranker made of a candidate. `position` counts from 1; `score` is in units of 2^-20."""
+
+    position: int
+    score: int
+    tokens_seen: int
+    tokens_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A candidate in its final place, with what each stage said of it (R13)."""
+
+    row: int
+    key: UnitKey
+    score: int
+    ranks: Mapping[str, int]
+    scores: Mapping[str, int]
+    reranked: Reranked | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Candidates, best first, with the digest of each layer that led to them (R32)."""
+
+    candidates: tuple[Ranked, ...]
+    layers: Mapping[str, str]
+    degraded: tuple[str, ...] = ()  # what a stage after the channels lacked (R15)
+
+
+def retrieve(
+    request: Retrieval, query: Query, *, searchable: Searchable, eligible: Eligible, statistics: ScopeStatistics
+) -> Outcome:
+    """Rank the usable units for `request`, without reranking. `statistics` are those of `eligible.ranges`."""
+    scope = _Scope(searchable=searchable, ranges=eligible.ranges, statistics=statistics)
+    depth = request.fusion.depth
+    offered: dict[str, Ranking] = {}
+    if query.terms is not None:
+        offered[LEXICAL] = scope.lexical(query.terms, depth)
+    if query.code is not None:
+        offered[DENSE] = scope.dense(query.code, depth)
+    if request.channel is Channel.HYBRID:
+        ranked = _fused(request, query, offered, scope)
+    else:
+        ranked = [one for name, ranking in offered.items() for one in _alone(name, ranking, scope.generation)]
+    return Outcome(
+        candidates=tuple(ranked),
+        layers={
+            "candidates": digest({name: _listed(ranking, scope.generation) for name, ranking in offered.items()}),
+            "fusion": digest([[unit_id(one.key), one.score] for one in ranked]),
+        },
+    )
+
+
+def rerank(outcome: Outcome, query: Query, units: Sequence[Unit], *, mixed: Mixed) -> Outcome:
+    """Order the first `len(units)` candidates again; `units` are theirs, in order.
+
+    Their fused and reranked scores are mixed by min-max with the reranker's own weight, exactly; ties keep the fused
+    order. Candidates behind them stay where they were.
+    """
+    head, tail = outcome.candidates[: len(units)], outcome.candidates[len(units) :]
+    result = mixed.reranker.score(query.text, [unit.input_text for unit in units])
+    values = _mix([candidate.score for candidate in head], result.scores, mixed.weight)
+    by_rerank = sorted(range(len(head)), key=lambda at: (-result.scores[at], at))
+    position = {at: place for place, at in enumerate(by_rerank, start=1)}
+    order = sorted(range(len(head)), key=lambda at: (-values[at], at))
+    reordered = tuple(
+        replace(
+            head[at],
+            scores={**head[at].scores, RERANK: result.scores[at]},
+            reranked=Reranked(
+                position=position[at],
+                score=result.scores[at],
+                tokens_seen=result.tokens_seen[at][0],
+                tokens_total=result.tokens_seen[at][1],
+            ),
+        )
+        for at in order
+    )
+    listed: list[Json] = [
+        [unit_id(candidate.key), candidate.reranked.score if candidate.reranked else None] for candidate in reordered
+    ]
+    return Outcome(candidates=(*reordered, *tail), layers={**outcome.layers, "rerank": digest(listed)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """The usable rows of one generation, and their statistics."""
+
+    searchable: Searchable
+    ranges: RowRanges
+    statistics: ScopeStatistics
+
+    @property
+    def generation(self) -> Generation:
+        return self.searchable.generation
+
+    def lexical(self, terms: Sequence[str], depth: int) -> Ranking:
+        rows = self.generation
+        return lexical.topk(
+            rows.postings, rows.lengths, self.statistics, terms, ranges=self.ranges, order=rows.order, k=depth
+        )
+
+    def dense(self, code: Codes, depth: int) -> Ranking:
+        return self.searchable.dense.topk(code[None], ranges=self.ranges, k=depth)[0]
+
+    def lexical_scores(self, terms: Sequence[str], union: Ints) -> dict[int, int]:
+        """Row -> score of those rows of the union that hold a term."""
+        rows = self.generation
+        scores, hits = lexical.score_rows(
+            rows.postings, rows.lengths, self.statistics, terms, ranges=self.ranges, rows=union
+        )
+        return dict(zip(union[hits].tolist(), scores[hits].tolist(), strict=True))
+
+    def dense_scores(self, code: Codes, union: Ints) -> dict[int, int]:
+        scores = self.searchable.dense.score_rows(code, union, ranges=self.ranges)
+        return dict(zip(union.tolist(), scores.tolist(), strict=True))
+
+
+def _fused(request: Retrieval, query: Query, offered: Mapping[str, Ranking], scope: _Scope) -> list[Ranked]:
+    """The union of what the channels offer, scored in both and fused (R12)."""
+    rows = [ranking.rows for ranking in offered.values()]
+    union = np.unique(np.concatenate(rows)) if rows else np.empty(0, dtype=np.int64)
+    channels: dict[str, ChannelScores] = {}
+    if query.terms is not None:
+        scores = scope.lexical_scores(query.terms, union)
+        channels[LEXICAL] = ChannelScores(offered=offered[LEXICAL].rows.tolist(), scores=scores)
+    if query.code is not None:
+        scores = scope.dense_scores(query.code, union)
+        channels[DENSE] = ChannelScores(offered=offered[DENSE].rows.tolist(), scores=scores)
+    order = scope.generation.order
+    if request.fusion.method is FusionMethod.MINMAX:
+        fused = fuse_minmax(channels, dense_weight=request.fusion.weight, order=order)
+    else:
+        fused = fuse_rrf(channels, rrf_k=request.fusion.constant, order=order)
+    keys = scope.generation.keys_of([one.row for one in fused])
+    return [
+        Ranked(row=one.row, key=key, score=one.numerator, ranks=one.ranks, scores={**one.scores, FUSED: one.numerator})
+        for one, key in zip(fused, keys, strict=True)
+    ]
+
+
+def _alone(name: str, ranking: Ranking, generation: Generation) -> list[Ranked]:
+    """One channel's own ranking."""
+    return [
+        Ranked(row=row, key=key, score=score, ranks={name: rank}, scores={name: score})
+        for rank, (row, key, score) in enumerate(
+            zip(ranking.rows.tolist(), generation.keys_of(ranking.rows), ranking.scores.tolist(), strict=True), start=1
+        )
+    ]
+
+
+def _listed(ranking: Ranking, generation: Generation) -> list[Json]:
+    keys = generation.keys_of(ranking.rows)
+    return [[unit_id(key), score] for key, score in zip(keys, ranking.scores.tolist(), strict=True)]
+
+
+def _mix(fused: Sequence[int], reranked: Sequence[int], weight: Fraction) -> list[Fraction]:
+    """(1 - weight) of the fused score and `weight` of the reranked one, each put on 0..1 by min-max, exactly."""
+    return [(1 - weight) * one + weight * other for one, other in zip(_min_max(fused), _min_max(reranked), strict=True)]
+
+
+def _min_max(scores: Sequence[int]) -> list[Fraction]:
+    low, high = min(scores, default=0), max(scores, default=0)
+    return [Fraction(score - low, high - low) if high > low else Fraction(1) for score in scores]

@@ -1,0 +1,234 @@
+"""What may a request hold, and how is it written down when it counts?
+
+Pydantic at the edge, strict and closed: an unknown field, a coerced type or a value outside its range is refused
+with its path. `normalized()` is the request with every default filled in, as the manifest keeps it (R30).
+"""
+
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from evidence.canonical import Json
+from evidence.eligibility import Filter, Use
+from evidence.errors import InvalidInstant
+from evidence.instant import format_instant, parse_instant
+from evidence.packing import Overflow
+from evidence.request import Adapter, Strategy
+
+MAX_DEPTH = 1000
+MAX_RRF_K = 1_000_000
+MAX_NAME = 512
+
+
+class Channel(StrEnum):
+    """Which rankings a search uses."""
+
+    HYBRID = "hybrid"
+    LEXICAL = "lexical"
+    DENSE = "dense"
+
+
+class FusionMethod(StrEnum):
+    """How rankings become one (R12)."""
+
+    MINMAX = "minmax"
+    RRF = "rrf"
+
+
+def _instant(text: str) -> str:
+    try:
+        return format_instant(parse_instant(text))
+    except InvalidInstant as error:
+        raise ValueError(str(error)) from None
+
+
+def _text(value: str) -> str:
+    if "\x00" in value:
+        raise ValueError("NUL is not allowed")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_text)]
+Moment = Annotated[str, AfterValidator(_instant), Field(description="RFC 3339 with a zone")]
+
+
+class Closed(BaseModel):
+    """Strict, immutable, and closed to unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class FilterBody(Closed):
+    """Any-of per field, all fields together; an empty list matches nothing (R3)."""
+
+    family: list[Text] | None = Field(None, description="families of sources")
+    source_id: list[Text] | None = Field(None, description="source ids, in any namespace the caller sees")
+    owner: list[Text] | None = Field(None, description="owners")
+    metadata: dict[str, list[Text]] = Field({}, description="for each metadata field the values that pass")
+
+    def filter(self) -> Filter:
+        """The filter as eligibility takes it."""
+        return Filter(
+            family=_sorted(self.family),
+            source_id=_sorted(self.source_id),
+            owner=_sorted(self.owner),
+            metadata=tuple((name, tuple(sorted(set(values)))) for name, values in sorted(self.metadata.items())),
+        )
+
+
+class Fusion(Closed):
+    """How the channels' rankings are merged. `dense_weight` belongs to minmax, `rrf_k` to rrf."""
+
+    method: Annotated[FusionMethod, Field(strict=False, description="min-max of scores, or reciprocal ranks")] = (
+        FusionMethod.MINMAX
+    )
+    dense_weight: float | None = Field(None, ge=0, le=1, description="weight of dense in minmax; 0.5 unless given")
+    rrf_k: int | None = Field(None, ge=1, le=MAX_RRF_K, description="the constant of rrf; 60 unless given")
+    depth: int = Field(200, ge=1, le=MAX_DEPTH, description="candidates that each channel offers")
+
+    @model_validator(mode="after")
+    def _parameters_belong(self) -> Self:
+        if self.method is FusionMethod.RRF and self.dense_weight is not None:
+            raise ValueError("dense_weight belongs to minmax, not to rrf")
+        if self.method is FusionMethod.MINMAX and self.rrf_k is not None:
+            raise ValueError("rrf_k belongs to rrf, not to minmax")
+        return self
+
+    @property
+    def weight(self) -> Fraction:
+        """The dense weight, exactly as its decimal says."""
+        return Fraction(1, 2) if self.dense_weight is None else Fraction(Decimal(repr(self.dense_weight)))
+
+    @property
+    def constant(self) -> int:
+        """The constant of reciprocal rank fusion (Cormack, Clarke & Buettcher, SIGIR 2009)."""
+        return 60 if self.rrf_k is None else self.rrf_k
+
+    def normalized(self) -> dict[str, Json]:
+        """Method, parameters and depth; the weight as a fraction, since hashed records hold no floats."""
+        chosen: dict[str, Json] = (
+            {"dense_weight": str(self.weight)} if self.method is FusionMethod.MINMAX else {"rrf_k": self.constant}
+        )
+        return {"method": self.method.value, **chosen, "depth": self.depth}
+
+
+class Retrieval(Closed):
+    """The fields that searches and packets share."""
+
+    query: Annotated[str, Field(min_length=1, description="the question, as asked"), AfterValidator(_text)]
+    channel: Annotated[Channel, Field(strict=False, description="which rankings count")] = Channel.HYBRID
+    rerank: bool = Field(False, description="order the best candidates again")
+    as_of: Moment | None = Field(
+        None, description="judge revisions at this past moment: RFC 3339 with a zone; null is now"
+    )
+    use: Annotated[Use, Field(strict=False, description="current evidence, all revisions, or drafts too")] = Use.CURRENT
+    purpose: Name | None = Field(None, description="a purpose granted to the caller; others are refused")
+    subject: Name | None = Field(None, description="what the evidence must apply to, as a model")
+    catalog_version: Name | None = Field(None, description="the version demanded; another one gives stale-version")
+    filter: FilterBody = Field(FilterBody(), description="any of the values per field, all fields together")
+    fusion: Fusion = Field(Fusion(), description="how the channels are merged")
+
+    def _normalized(self) -> dict[str, Json]:
+        return {
+            "query": self.query,
+            "channel": self.channel.value,
+            "rerank": self.rerank,
+            "as_of": self.as_of,
+            "use": self.use.value,
+            "purpose": self.purpose,
+            "subject": self.subject,
+            "catalog_version": self.catalog_version,
+            "filter": self.filter.filter().record(),
+            "fusion": self.fusion.normalized(),
+        }
+
+
+class SearchRequest(Retrieval):
+    """The body of `POST /v1/search`."""
+
+    k: int = Field(10, ge=1, description="hits wanted, at most fusion.depth; fewer is an ordinary answer")
+
+    @model_validator(mode="after")
+    def _within_depth(self) -> Self:
+        if self.k > self.fusion.depth:
+            raise ValueError(f"k is {self.k}, more than fusion.depth ({self.fusion.depth})")
+        return self
+
+
+class Match(Closed):
+    """What fills a role: exactly one of claim, family, source_id, unit_id. `value` goes with claim, `public` with
+    source_id: a source_id names a source of the caller's own namespace unless `public` is true."""
+
+    claim: Name | None = Field(None, description="a unit that makes the claim of this key")
+    value: Text | None = Field(None, description="... with this value; null is any")
+    family: Name | None = Field(None, description="a unit of this family of sources")
+    source_id: Name | None = Field(None, description="a unit of this source of the caller's own namespace")
+    public: bool = Field(False, description="... or of the public source of that id")
+    unit_id: Annotated[str, Field(min_length=1, max_length=4096)] | None = Field(None, description="this unit")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        given = [name for name in ("claim", "family", "source_id", "unit_id") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError("exactly one of claim, family, source_id, unit_id is needed")
+        if self.value is not None and self.claim is None:
+            raise ValueError("value belongs to claim")
+        if self.public and self.source_id is None:
+            raise ValueError("public belongs to source_id")
+        return self
+
+
+class RequirementBody(Closed):
+    """A role that the evidence must, or should, fill (R20)."""
+
+    role: Name = Field(description="a name of the caller's own, once in a request")
+    match: Match = Field(description="what fills it")
+    mandatory: bool = Field(True, description="whether the state depends on it, and its unit is never left out")
+
+
+class BudgetBody(Closed):
+    """Inclusive limits. A token limit needs a tokenizer; nothing is ever estimated (R23)."""
+
+    max_bytes: int | None = Field(None, ge=0, lt=2**53, description="UTF-8 bytes of the rendered body")
+    max_tokens: int | None = Field(None, ge=0, lt=2**53, description="tokens of the rendered body")
+    tokenizer: Name | None = Field(None, description="whose tokens: o200k_base, cl100k_base or minilm-wordpiece")
+    window: int | None = Field(None, ge=0, lt=2**53, description="tokens of body and reserve together")
+    reserved_output_tokens: int = Field(0, ge=0, lt=2**53, description="kept free within the window")
+
+    @model_validator(mode="after")
+    def _tokens_are_counted(self) -> Self:
+        limited = self.max_tokens is not None or self.window is not None
+        if limited and self.tokenizer is None:
+            raise ValueError("a token limit needs `tokenizer`: counts are exact, never estimated")
+        return self
+
+
+class PacketRequest(Retrieval):
+    """The body of `POST /v1/packets`."""
+
+    k: int | None = Field(None, ge=1, description="units wanted; the query class's number unless given")
+    strategy: Annotated[Strategy, Field(strict=False, description="the k best, or every usable unit")] = Strategy.NARROW
+    query_class: Name = Field("explanatory", description="gives k, budgets and behaviours; explanatory is the only one")
+    requirements: list[RequirementBody] = Field([], max_length=64, description="roles that evidence should fill")
+    budget: BudgetBody | None = Field(None, description="inclusive limits")
+    on_overflow: Annotated[Overflow, Field(strict=False, description="refuse, or leave out whole optional units")] = (
+        Overflow.REFUSE
+    )
+    adapter: Annotated[Adapter, Field(strict=False, description="for whom the packet is rendered")] = Adapter.JSON
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if self.k is not None and self.k > self.fusion.depth:
+            raise ValueError(f"k is {self.k}, more than fusion.depth ({self.fusion.depth})")
+        roles = [requirement.role for requirement in self.requirements]
+        if len(set(roles)) != len(roles):
+            raise ValueError("each requirement needs a role of its own")
+        return self
+
+
+def _sorted(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(sorted(set(values)))

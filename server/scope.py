@@ -1,0 +1,86 @@
+"""Who asks, and for what purpose may they?
+
+Scope comes from verified credentials alone: the claims of a token, or a principal file of an operator who is on the
+catalog's own machine. Nothing in a request body widens it (R1).
+"""
+
+from collections.abc import Mapping
+
+from evidence.access import Principal, Scope
+from evidence.identity import PUBLIC, Namespace
+from server.errors import Forbidden, Unauthenticated
+
+GRANTABLE = ("search", "ingest", "ingest-public", "revoke", "audit", "admin")
+_LISTS = ("roles", "purposes", "regions", "cases")
+
+
+class InvalidPrincipal(ValueError):
+    """Claims or a principal file that name no principal; the message names the field."""
+
+
+def principal_of_claims(claims: Mapping[str, object]) -> Principal:
+    """The principal that verified token claims name. Raises Unauthenticated when they name none."""
+    scope = claims.get("scope", "")
+    if not isinstance(scope, str):
+        raise Unauthenticated("the token's scope is no space-separated string")
+    fields = {name: claims[name] for name in ("sub", "tenant", *_LISTS) if name in claims}
+    try:
+        return principal_of_record({**fields, "scope": scope.split()})
+    except InvalidPrincipal as error:
+        raise Unauthenticated(f"the token's claims name no principal: {error}") from None
+
+
+def principal_of_record(record: object) -> Principal:
+    """The principal that a principal file names; `scope` may be left out and is then `search`.
+
+    Raises InvalidPrincipal: a missing tenant is an error, never "public" (null says public).
+    """
+    if not isinstance(record, Mapping):
+        raise InvalidPrincipal("a principal is a JSON object")
+    unknown = sorted(set(record) - {"sub", "tenant", "scope", *_LISTS})
+    if unknown:
+        raise InvalidPrincipal(f"unknown field {unknown[0]!r}; allowed: sub, tenant, {', '.join(_LISTS)}, scope")
+    subject = record.get("sub")
+    if not isinstance(subject, str) or not subject:
+        raise InvalidPrincipal("sub must be a non-empty string")
+    if "tenant" not in record:
+        raise InvalidPrincipal("tenant is required: a name, or null for public only")
+    tenant = record["tenant"]
+    if tenant is not None and (not isinstance(tenant, str) or not tenant or tenant == PUBLIC):
+        raise InvalidPrincipal("tenant must be a non-empty string other than 'public', or null")
+    scope = _strings(record, "scope", default=("search",))
+    foreign = sorted(set(scope) - set(GRANTABLE))
+    if foreign:
+        raise InvalidPrincipal(f"unknown scope {foreign[0]!r}; allowed: {', '.join(GRANTABLE)}")
+    roles, purposes, regions, cases = (_strings(record, name, default=()) for name in _LISTS)
+    return Principal(
+        sub=subject,
+        tenant=None if tenant is None else Namespace(tenant),
+        roles=roles,
+        purposes=purposes,
+        regions=regions,
+        cases=cases,
+        scope=scope,
+    )
+
+
+def require(principal: Principal, *, granted: str) -> None:
+    """Raise Forbidden unless the principal holds the scope `granted`."""
+    if granted not in principal.scope:
+        raise Forbidden(f"this needs the scope {granted!r}")
+
+
+def scope_for(principal: Principal, *, purpose: str | None) -> Scope:
+    """What the principal may see for `purpose`. Raises Forbidden for one not granted, whatever the catalog holds."""
+    if purpose is not None and purpose not in principal.purposes:
+        raise Forbidden("the purpose was not granted to this principal", path="$.purpose")
+    return Scope(principal=principal, purpose=purpose)
+
+
+def _strings(record: Mapping[object, object], name: str, *, default: tuple[str, ...]) -> tuple[str, ...]:
+    if name not in record:
+        return default
+    value = record[name]
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise InvalidPrincipal(f"{name} must be a list of non-empty strings")
+    return tuple(sorted(set(value)))

@@ -1,0 +1,65 @@
+"""Which units does a packet get to choose from, with their facts, claims and traces?"""
+
+from collections.abc import Mapping, Sequence
+
+from evidence.envelope import Candidate, RetrievalTrace, SeenTokens, owned_claims
+from evidence.identity import RevisionKey, UnitKey
+from evidence.revision import Claim, RevisionFacts
+from evidence.unit import Unit
+from index.catalog_read import Reading
+from index.compartments import Eligible
+from index.snapshot import Snapshot
+from server.retrieval import FUSED, Ranked
+
+_UNRANKED = RetrievalTrace(ranks={}, scores={})
+
+
+def as_candidates(
+    best: Sequence[Ranked], *, snapshot: Snapshot, usable: Mapping[RevisionKey, RevisionFacts]
+) -> tuple[Candidate, ...]:
+    """The ranked units as assembly takes them, in their order."""
+    units = snapshot.reading.units([ranked.key for ranked in best])
+    traces = [_trace(ranked, unit) for ranked, unit in zip(best, units, strict=True)]
+    return _with_claims(units, traces, snapshot.reading, usable)
+
+
+def in_identity_order(snapshot: Snapshot, eligible: Eligible) -> tuple[Candidate, ...]:
+    """Every usable unit that has a row, by namespace, source_id, revision and ordinal, unranked."""
+    rows = eligible.ranges.rows()
+    keys: list[UnitKey] = snapshot.keys_of(rows[snapshot.generation.order[rows].argsort()])
+    units = snapshot.reading.units(keys)
+    return _with_claims(units, [_UNRANKED] * len(units), snapshot.reading, eligible.usable)
+
+
+def _with_claims(
+    units: Sequence[Unit],
+    traces: Sequence[RetrievalTrace],
+    reading: Reading,
+    usable: Mapping[RevisionKey, RevisionFacts],
+) -> tuple[Candidate, ...]:
+    texts: dict[RevisionKey, str] = {}
+    candidates = []
+    for unit, trace in zip(units, traces, strict=True):
+        facts = usable[unit.key.revision_key]  # a unit outside the usable set stops here (R2)
+        claims: tuple[Claim, ...] = ()
+        if facts.claims:
+            if facts.key not in texts:
+                texts[facts.key] = reading.revision_text(facts.key)
+            claims = owned_claims(facts.claims, text=texts[facts.key], start=unit.start, end=unit.end)
+        candidates.append(Candidate(unit=unit, facts=facts, claims=claims, trace=trace))
+    return tuple(candidates)
+
+
+def _trace(ranked: Ranked, unit: Unit) -> RetrievalTrace:
+    reranked = ranked.reranked
+    return RetrievalTrace(
+        ranks=ranked.ranks,
+        scores={name: score for name, score in ranked.scores.items() if name != FUSED},
+        fused=ranked.scores.get(FUSED),
+        rerank_position=None if reranked is None else reranked.position,
+        rerank_score=None if reranked is None else reranked.score,
+        encoder_tokens=SeenTokens(seen=unit.tokens, total=unit.tokens + unit.prefix_tokens_cut),
+        reranker_tokens=None
+        if reranked is None
+        else SeenTokens(seen=reranked.tokens_seen, total=reranked.tokens_total),
+    )

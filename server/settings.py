@@ -1,0 +1,102 @@
+"""What can an operator set, and what happens when they do not?
+
+Read once at start, from the environment (`MUNIMENT_…`) and an optional TOML file; the environment wins.
+An unknown key is an error: a setting that is written down and not used would be a trap.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from server.errors import StartError
+
+
+class DeviceChoice(StrEnum):
+    """Where tensors live."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+class ProductChoice(StrEnum):
+    """What computes dense scores; every choice gives the same integers."""
+
+    AUTO = "auto"
+    TORCH = "torch"
+    FAISS = "faiss"
+
+
+class Settings(BaseSettings):
+    """Every setting, with its default and unit."""
+
+    model_config = SettingsConfigDict(env_prefix="MUNIMENT_", frozen=True, extra="forbid")
+
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    device: DeviceChoice = Field(DeviceChoice.AUTO, description="auto, cpu or cuda; chosen once at start")
+    dense_product: ProductChoice = Field(
+        ProductChoice.AUTO, description="auto, torch or faiss; auto takes torch where its self-test holds"
+    )
+    dense: bool = Field(True, description="false switches the dense channel off; answers say so (`degraded`)")
+    lexical: bool = Field(True, description="false switches the lexical channel off; answers say so (`degraded`)")
+    reranker: str = Field("late-interaction", description="late-interaction, or the registry name of a cross-encoder")
+    models_dir: Path | None = Field(None, description="folder of your own registry entries, looked into first")
+    cache_dir: Path | None = Field(
+        None, description="folder for exported networks; the user's cache folder unless given"
+    )
+    rerank_depth: int = Field(20, ge=1, le=200, description="candidates that a request with `rerank` reranks")
+    max_query_bytes: int = Field(8192, ge=1, description="UTF-8 bytes of a query")
+    max_query_terms: int = Field(256, ge=1, description="analyzed terms of a query")
+    max_body_bytes: int = Field(1 << 20, ge=1, description="bytes of a request body")
+    max_k: int = Field(200, ge=1, le=1000, description="largest k of a request")
+    max_broad_units: int = Field(20_000, ge=1, description="units that a broad packet may select")
+    max_running: int = Field(4, ge=1, description="requests worked on at once")
+    max_waiting: int = Field(256, ge=0, description="requests that may wait for a place, all tenants together")
+    max_waiting_per_tenant: int = Field(64, ge=0, description="requests of one tenant that may wait or run")
+    allowed_hosts: tuple[str, ...] = Field(("*",), description="Host header names that are served; * is any")
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="least level that is logged")
+
+    @property
+    def cache(self) -> Path:
+        """Where exported networks are kept."""
+        return self.cache_dir or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muniment"
+
+    def overridden(self, said: Mapping[str, object]) -> "Settings":
+        """These settings with others on top. Raises StartError naming the first wrong one."""
+        return _validated({**self.model_dump(), **said})
+
+
+def load_settings(config: Path | None = None) -> Settings:
+    """The settings of the environment over those of the TOML file. Raises StartError naming the first wrong one."""
+    try:
+        written = {} if config is None else tomllib.loads(config.read_text())
+    except OSError as error:
+        raise StartError(f"{config}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StartError(f"{config}: no valid TOML: {error}") from None
+    unknown = sorted(set(written) - set(Settings.model_fields))
+    if unknown:
+        raise StartError(f"{config}: unknown setting {unknown[0]!r}; allowed: {', '.join(Settings.model_fields)}")
+    try:
+        from_environment = Settings().model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise _first_of(error) from None
+    return _validated({**written, **from_environment})
+
+
+def _validated(values: Mapping[str, object]) -> Settings:
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise _first_of(error) from None
+
+
+def _first_of(error: ValidationError) -> StartError:
+    first = error.errors()[0]
+    return StartError(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']}")

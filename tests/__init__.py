@@ -1,0 +1,1 @@
+"""Tests, one folder for each package, mirroring its modules."""

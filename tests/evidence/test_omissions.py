@@ -1,0 +1,89 @@
+"""What is out, and why (R16)."""
+
+from evidence.identity import UnitKey
+from evidence.omissions import LISTED_UNSELECTED, Omissions, stale_revisions
+from evidence.requirements import Requirement
+from evidence.revision import RevisionFacts, Status
+from tests.builders import BLUE, RED, candidate, claim, eligibility, family, requires, revision, revision_key, snapshot
+
+CURRENT = revision("A", "7")
+
+
+def stale(
+    *others: RevisionFacts, selected: RevisionFacts = CURRENT, requirements: tuple[Requirement, ...] = ()
+) -> list[str]:
+    """The stale omissions of a packet with one unit of `selected`, in a catalog that also holds `others`."""
+    seen = snapshot([selected, *others])
+    return [
+        f"{key.namespace}/{key.source_id}@{key.revision}"
+        for key in stale_revisions([candidate(selected, "text")], requirements, snapshot=seen)
+    ]
+
+
+def test_an_older_revision_of_a_selected_source_is_named_stale() -> None:
+    assert stale(revision("A", "6"), revision("A", "5", status=Status.SUPERSEDED)) == ["blue/A@5", "blue/A@6"]
+
+
+def test_a_revoked_revision_of_a_selected_source_is_named_stale() -> None:
+    assert stale(revision("A", "8", status=Status.REVOKED)) == ["blue/A@8"]
+
+
+def test_a_revision_that_a_selected_one_supersedes_is_named_stale() -> None:
+    superseder = revision("A", "7", supersedes=[revision_key("B", "2")])
+
+    assert stale(revision("B", "2"), selected=superseder) == ["blue/B@2"]
+
+
+def test_a_stale_revision_that_matches_a_requirement_is_named() -> None:
+    old = revision("C", family="policy", claims={"max": "10"}, status=Status.SUPERSEDED)
+
+    assert stale(old) == []
+    assert stale(old, requirements=(requires("limit", claim("max"), mandatory=False),)) == ["blue/C@1"]
+    assert stale(old, requirements=(requires("policy", family("policy")),)) == ["blue/C@1"]
+    assert stale(old, requirements=(requires("limit", claim("max", "25")),)) == []
+
+
+def test_an_invisible_stale_revision_is_not_named() -> None:
+    """R8: a relation to something invisible does not exist for this caller."""
+    superseder = revision("A", "7", supersedes=[revision_key("B", namespace=RED)])
+
+    assert stale(revision("B", namespace=RED), revision("A", "6", namespace=RED), selected=superseder) == []
+
+
+def test_a_usable_revision_is_never_named() -> None:
+    both = (requires("policy", family("policy")),)
+
+    assert stale(revision("B", family="policy"), requirements=both) == []
+
+
+def test_a_revision_that_is_left_out_for_its_subject_is_not_stale() -> None:
+    other_model = revision("B", family="policy", applies_to=["k1"])
+    seen = snapshot([CURRENT, other_model], asked=eligibility(subject="k2"))
+
+    policy = requires("policy", family("policy"))
+    assert stale_revisions([candidate(CURRENT, "text")], [policy], snapshot=seen) == ()
+
+
+def test_the_record_gives_reasons_and_names_and_no_content() -> None:
+    keys = [UnitKey(BLUE, "A", "1", ordinal) for ordinal in range(2)]
+    omissions = Omissions(budget=(keys[0],), stale=(revision_key("A", "0"),), not_selected=(keys[1],))
+
+    assert omissions.record() == {
+        "counts": {"omitted-budget": 1, "stale": 1, "not-selected": 1},
+        "items": [
+            {"reason": "omitted-budget", "unit_id": "blue/A@1#0"},
+            {"reason": "stale", "namespace": "blue", "source_id": "A", "revision": "0"},
+            {"reason": "not-selected", "unit_id": "blue/A@1#1"},
+        ],
+        "not_selected_listed": 1,
+    }
+
+
+def test_of_many_units_that_were_not_selected_all_are_counted_and_the_best_are_named() -> None:
+    keys = [UnitKey(BLUE, f"S-{place}", "1", 0) for place in range(LISTED_UNSELECTED + 3)]
+
+    record = Omissions(budget=(), stale=(), not_selected=tuple(keys)).record()
+    assert record["counts"] == {"omitted-budget": 0, "stale": 0, "not-selected": LISTED_UNSELECTED + 3}
+    assert record["items"] == [
+        {"reason": "not-selected", "unit_id": f"blue/S-{place}@1#0"} for place in range(LISTED_UNSELECTED)
+    ]

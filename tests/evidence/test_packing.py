@@ -1,0 +1,211 @@
+"""What survives when the packet is too large (R21, R22)."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidence.budget import Limit, Measure, Sizes
+from evidence.packing import Overflow, Packed, Refused, Tier, pack, packing_order
+
+MANDATORY, CONDITIONAL, BACKGROUND = Tier.MANDATORY, Tier.CONDITIONAL, Tier.BACKGROUND
+
+Measuring = Callable[[Sequence[int]], Sizes]
+
+
+def weighing(weights: Sequence[int], *, tokens: Sequence[int] | None = None) -> Measuring:
+    """A packet of these units measures ten bytes (and ten tokens) and the weights of what it holds."""
+
+    def measure(kept: Sequence[int]) -> Sizes:
+        counted = None if tokens is None else 10 + sum(tokens[position] for position in kept)
+        return Sizes(bytes=10 + sum(weights[position] for position in kept), tokens=counted)
+
+    return measure
+
+
+def packed(
+    tiers: Sequence[Tier], weights: Sequence[int], *, max_bytes: int, overflow: Overflow = Overflow.OMIT_OPTIONAL
+) -> Packed | Refused:
+    limit = Limit(measure=Measure.BYTES, allowed=max_bytes)
+    return pack(tiers, overflow=overflow, limits=[limit], measure=weighing(weights))
+
+
+def kept(outcome: Packed | Refused) -> tuple[int, ...]:
+    assert isinstance(outcome, Packed)
+    return outcome.kept
+
+
+def refused(outcome: Packed | Refused) -> Refused:
+    assert isinstance(outcome, Refused)
+    return outcome
+
+
+def test_what_fits_is_kept_whole() -> None:
+    outcome = packed([BACKGROUND] * 3, [5, 5, 5], max_bytes=25)
+
+    assert kept(outcome) == (0, 1, 2)
+    assert isinstance(outcome, Packed)
+    assert outcome.dropped == ()
+    assert outcome.sizes.bytes == 25
+
+
+def test_refuse_refuses_one_byte_beyond_and_drops_nothing() -> None:
+    assert refused(packed([BACKGROUND] * 3, [5, 5, 5], max_bytes=24, overflow=Overflow.REFUSE)).needed == 25
+
+
+def test_omit_optional_drops_from_the_end_until_it_fits() -> None:
+    assert kept(packed([BACKGROUND] * 3, [5, 5, 5], max_bytes=24)) == (0, 1)
+    assert kept(packed([BACKGROUND] * 3, [5, 5, 5], max_bytes=20)) == (0, 1)
+    assert kept(packed([BACKGROUND] * 3, [5, 5, 5], max_bytes=19)) == (0,)
+    assert kept(packed([BACKGROUND] * 3, [5, 5, 5], max_bytes=10)) == ()
+
+
+def test_a_later_smaller_unit_is_never_slipped_in() -> None:
+    """R22: no skip-and-fill. Position 1 is too large; position 2 would fit."""
+    assert kept(packed([BACKGROUND] * 3, [5, 50, 1], max_bytes=30)) == (0,)
+
+
+def test_mandatory_units_stay_whatever_their_rank_and_keep_their_place() -> None:
+    outcome = packed([BACKGROUND, BACKGROUND, MANDATORY], [5, 5, 5], max_bytes=20)
+
+    assert kept(outcome) == (0, 2)
+
+
+def test_conditional_units_survive_background_of_a_better_rank() -> None:
+    """R21: conditional evidence is packed before background by rank."""
+    assert kept(packed([BACKGROUND, CONDITIONAL, BACKGROUND], [5, 5, 5], max_bytes=15)) == (1,)
+    assert kept(packed([BACKGROUND, CONDITIONAL, BACKGROUND], [5, 5, 5], max_bytes=20)) == (0, 1)
+
+
+def test_packing_order_is_mandatory_then_conditional_then_background_each_in_selection_order() -> None:
+    tiers = [BACKGROUND, MANDATORY, CONDITIONAL, BACKGROUND, MANDATORY, CONDITIONAL]
+
+    assert packing_order(tiers) == (1, 4, 2, 5, 0, 3)
+
+
+def test_mandatory_units_that_do_not_fit_alone_are_refused_and_not_dropped() -> None:
+    found = refused(packed([MANDATORY, BACKGROUND], [5, 5], max_bytes=14))
+
+    assert found.record() == {
+        "measure": "bytes",
+        "needed": 20,
+        "limit": 14,
+        "over": 6,
+        "mandatory_floor": 15,
+        "tried": ["omit-optional"],
+        "would_fit": [],
+    }
+
+
+def test_a_refusal_says_whether_leaving_out_optional_units_would_help() -> None:
+    helps = refused(packed([MANDATORY, BACKGROUND], [5, 5], max_bytes=15, overflow=Overflow.REFUSE))
+    does_not = refused(packed([MANDATORY, BACKGROUND], [5, 5], max_bytes=14, overflow=Overflow.REFUSE))
+
+    assert (helps.tried, helps.would_fit) == ((Overflow.OMIT_OPTIONAL,), (Overflow.OMIT_OPTIONAL,))
+    assert (does_not.tried, does_not.would_fit) == ((Overflow.OMIT_OPTIONAL,), ())
+
+
+def test_what_would_fit_is_what_the_policy_really_gives() -> None:
+    for max_bytes in range(8, 32):
+        tiers, weights = [MANDATORY, BACKGROUND, BACKGROUND], [5, 8, 8]
+        outcome = packed(tiers, weights, max_bytes=max_bytes, overflow=Overflow.REFUSE)
+        other = packed(tiers, weights, max_bytes=max_bytes)
+
+        if isinstance(outcome, Refused):
+            assert (outcome.would_fit == (Overflow.OMIT_OPTIONAL,)) is isinstance(other, Packed)
+
+
+def test_the_first_broken_limit_is_reported() -> None:
+    limits = [
+        Limit(measure=Measure.BYTES, allowed=100),
+        Limit(measure=Measure.TOKENS, allowed=14),
+        Limit(measure=Measure.WINDOW, allowed=20, reserved=7),
+    ]
+
+    outcome = pack([BACKGROUND], overflow=Overflow.REFUSE, limits=limits, measure=weighing([9], tokens=[5]))
+    assert refused(outcome).record()["measure"] == "tokens"
+    assert refused(outcome).needed == 15
+
+
+def test_where_omitting_does_not_help_the_limit_that_the_mandatory_units_break_is_reported() -> None:
+    """Bytes would be mended by omitting the second unit; tokens would not."""
+    limits = [Limit(measure=Measure.BYTES, allowed=20), Limit(measure=Measure.WINDOW, allowed=20, reserved=7)]
+
+    outcome = pack(
+        [MANDATORY, BACKGROUND],
+        overflow=Overflow.OMIT_OPTIONAL,
+        limits=limits,
+        measure=weighing([9, 9], tokens=[5, 1]),
+    )
+    assert refused(outcome).limit.measure is Measure.WINDOW
+    assert refused(outcome).needed == 10 + 5 + 1 + 7
+    assert refused(outcome).mandatory_floor == 10 + 5 + 7
+
+
+def test_an_empty_selection_is_packed_or_refused_by_its_frame() -> None:
+    assert kept(packed([], [], max_bytes=10)) == ()
+    assert refused(packed([], [], max_bytes=9)).mandatory_floor == 10
+
+
+def test_every_packing_that_was_measured_is_in_the_trace() -> None:
+    outcome = packed([BACKGROUND, MANDATORY, BACKGROUND, BACKGROUND], [5, 5, 5, 5], max_bytes=22)
+
+    assert isinstance(outcome, Packed)
+    assert [(attempt.units, attempt.sizes.bytes, attempt.fits) for attempt in outcome.attempts] == [
+        (4, 30, False),
+        (1, 15, True),
+        (2, 20, True),
+        (3, 25, False),
+    ]
+
+
+def test_a_tokenizer_that_counts_more_for_less_does_not_mislead_the_search() -> None:
+    """No tokenizer promises that a smaller packet has fewer tokens. The first packet that does not fit ends it, even
+    where a larger one would fit again, so each smaller packet is known to fit."""
+    tokens = {0: 5, 1: 9, 2: 12, 3: 8, 4: 20}
+
+    outcome = pack(
+        [BACKGROUND] * 4,
+        overflow=Overflow.OMIT_OPTIONAL,
+        limits=[Limit(measure=Measure.TOKENS, allowed=10)],
+        measure=lambda kept: Sizes(bytes=0, tokens=tokens[len(kept)]),
+    )
+    assert kept(outcome) == (0,)
+
+
+tiers_and_weights = st.lists(st.tuples(st.sampled_from(Tier), st.integers(0, 9)), max_size=12)
+
+
+@given(units=tiers_and_weights, max_bytes=st.integers(0, 130))
+def test_omit_optional_leaves_out_the_end_of_the_packing_order_and_nothing_mandatory(
+    units: list[tuple[Tier, int]], max_bytes: int
+) -> None:
+    """R22, against the definition tried out one by one."""
+    tiers, weights = [tier for tier, _ in units], [weight for _, weight in units]
+    order, mandatory = packing_order(tiers), tiers.count(MANDATORY)
+    prefixes = [order[:length] for length in range(mandatory, len(order) + 1)]
+    fitting = [prefix for prefix in prefixes if weighing(weights)(prefix).bytes <= max_bytes]
+
+    outcome = packed(tiers, weights, max_bytes=max_bytes)
+    if not fitting:
+        assert isinstance(outcome, Refused)
+    else:
+        assert kept(outcome) == tuple(sorted(fitting[-1]))
+        assert isinstance(outcome, Packed)
+        assert sorted([*outcome.kept, *outcome.dropped]) == list(range(len(units)))
+        assert all(tiers[position] is not MANDATORY for position in outcome.dropped)
+
+
+@pytest.mark.parametrize("count", [0, 1, 30])
+def test_the_work_is_one_measurement_for_each_unit_that_fits_and_three_more(count: int) -> None:
+    """Work follows the limit, not the size of the selection."""
+    asked: list[int] = []
+
+    def measure(kept: Sequence[int]) -> Sizes:
+        asked.append(len(kept))
+        return Sizes(bytes=len(kept), tokens=None)
+
+    limit = Limit(measure=Measure.BYTES, allowed=count)
+    pack([BACKGROUND] * 1000, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
+    assert len(asked) == count + 3

@@ -1,0 +1,58 @@
+"""What a caller's catalog holds: found by name, stale or usable."""
+
+from dataclasses import replace
+
+from evidence.eligibility import Filter
+from evidence.identity import Namespace, SourceKey
+from evidence.revision import Status
+from evidence.snapshot import index_visible
+from tests.builders import eligibility, revision, revision_key, snapshot
+
+
+def test_revisions_are_found_by_source_family_and_claim_in_key_order() -> None:
+    visible = index_visible(
+        [
+            revision("B", family="policy", claims={"max": "25"}),
+            revision("A", "2", family="policy"),
+            revision("A", "1", claims={"max": "10", "min": "1"}),
+        ]
+    )
+
+    assert visible.by_source[SourceKey(Namespace("blue"), "A")] == (revision_key("A", "1"), revision_key("A", "2"))
+    assert visible.by_family == {"policy": (revision_key("A", "2"), revision_key("B"))}
+    assert visible.by_claim == {
+        "max": (revision_key("A", "1"), revision_key("B")),
+        "min": (revision_key("A", "1"),),
+    }
+
+
+def test_a_revision_that_makes_a_claim_twice_is_found_once() -> None:
+    once = revision("A", claims={"max": "25"})
+    twice = replace(once, claims=once.claims * 2)
+
+    assert index_visible([twice]).by_claim["max"] == (twice.key,)
+
+
+def test_out_of_date_and_revoked_are_stale_and_filtered_out_is_not() -> None:
+    """A filter or a subject is the caller's own choice: it makes nothing stale evidence."""
+    seen = snapshot(
+        [
+            revision("A", status=Status.SUPERSEDED),
+            revision("B", status=Status.REVOKED),
+            revision("C", applies_to=["k1"]),
+            revision("D", family="other"),
+            revision("E", family="policy"),
+        ],
+        asked=eligibility(subject="k2", only=Filter(family=("policy",))),
+    )
+
+    assert [key.source_id for key in seen.standings if seen.is_stale(key)] == ["A", "B"]
+    assert [key.source_id for key in seen.standings if seen.is_usable(key)] == ["E"]
+
+
+def test_a_revision_that_is_not_visible_is_neither_usable_nor_stale() -> None:
+    """R8."""
+    seen = snapshot([revision("A", namespace="red")])
+
+    assert not seen.is_usable(revision_key("A", namespace="red"))
+    assert not seen.is_stale(revision_key("A", namespace="red"))

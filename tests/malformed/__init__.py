@@ -1,0 +1,1 @@
+"""Source files that must be refused, each with the place where."""

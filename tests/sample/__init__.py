@@ -1,0 +1,1 @@
+"""Tests of the sample catalog that ships with the project."""

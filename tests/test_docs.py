@@ -1,0 +1,305 @@
+"""Is what the documents say true of the code?
+
+The generated pages are written again and compared. The command lines of the others are run, in order, in a folder that
+looks like the checkout after `make serve` (`tests/shown_commands.py` says how), and what they print is compared with
+what is shown.
+"""
+
+import ast
+import functools
+import importlib.util
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer
+from starlette.testclient import TestClient
+
+import models.loading
+from models.registry import read_entry
+from muniment.__main__ import app
+from server.app import create_app
+from server.keys import load_key
+from server.opening import open_pipeline, settings_for
+from server.routes import router
+from server.settings import Settings, load_settings
+from tests.shown_commands import Command, Shell, agrees, blocks, commands, normalized
+from tests.source_tree import ROOT
+
+WRITTEN = ("README.md", "docs/concepts.md", "docs/how-to.md")
+GENERATED = ("docs/configuration.md", "docs/reference/cli.md", "docs/reference/http.md")
+DOCUMENTS = (*WRITTEN, *GENERATED, "docs/failure-modes.md")
+
+# What the documents must not hold: hosts of registries and hubs, and words of how this was made.
+UNWANTED = re.compile(
+    r"\b(?:pypi\.org|pythonhosted|huggingface\.co|hf\.co|pytorch\.org|github\.com|docker\.io|agents?|sessions?)\b"
+    r"|\bissues? #?\d|(?<!UAX )(?<!\w)#\d+\b",
+    re.IGNORECASE,
+)
+MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+
+
+@functools.cache
+def reference() -> ModuleType:
+    """`scripts/reference.py`, which is no package."""
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text("utf-8")
+
+
+def shown_in(document: str) -> list[Command]:
+    """Every command of a document's console blocks, in order."""
+    return [one for block in blocks(text_of(document)) if block.language == "console" for one in commands(block)]
+
+
+# The reference
+
+
+@pytest.mark.parametrize("page", [*GENERATED, "README.md"])
+def test_a_generated_page_is_what_the_code_says_now(page: str) -> None:
+    """Write it again with `python scripts/reference.py`."""
+    assert text_of(page) == reference().pages()[ROOT / page]
+
+
+def test_every_setting_has_a_row_with_its_variable() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", text_of("docs/configuration.md"), re.MULTILINE)
+
+    assert rows == [(name, f"MUNIMENT_{name.upper()}") for name in Settings.model_fields]
+
+
+def test_the_example_of_a_list_in_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = re.search(r"`MUNIMENT_ALLOWED_HOSTS='(.+)'`", text_of("docs/configuration.md"))
+    assert found is not None
+    monkeypatch.setenv("MUNIMENT_ALLOWED_HOSTS", found[1])
+
+    assert load_settings().allowed_hosts == ("search.example",)
+
+
+def test_every_command_has_its_section_with_every_argument_and_option() -> None:
+    sections = re.split(r"^## `muniment ", text_of("docs/reference/cli.md"), flags=re.MULTILINE)[1:]
+    by_name = {re.split(r"[ `]", section, maxsplit=1)[0]: section for section in sections}
+
+    described = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # typer exports no type of a group
+    assert sorted(by_name) == sorted(described)
+    missing = [
+        f"{name}: {written}"
+        for name, command in described.items()
+        for one in command.params
+        for written in ([one.metavar] if one.param_type_name == "argument" else [*one.opts, *one.secondary_opts])
+        if f"`{written}`" not in by_name[name]
+    ]
+    assert missing == []
+
+
+def test_every_command_of_the_reference_has_an_example_that_its_options_allow() -> None:
+    found = [line for block in blocks(text_of("docs/reference/cli.md")) for line in block.text.splitlines()]
+
+    assert {line.split()[1] for line in found} == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]  # as above
+    for line in found:
+        looked_up(line)
+
+
+def test_every_route_has_its_section() -> None:
+    headings = re.findall(r"^## `([A-Z]+ /\S*)`$", text_of("docs/reference/http.md"), re.MULTILINE)
+
+    served = [f"{method} {route.path}" for route in router.routes for method in route.methods]  # type: ignore[attr-defined]  # an APIRoute
+    assert sorted(headings) == sorted(served)
+
+
+def test_the_quality_table_shows_what_the_record_holds() -> None:
+    channels = {name: {"nDCG@10": value} for name, value in (("lexical", 0.6834), ("dense", 0.645), ("hybrid", 0.73))}
+    record = {
+        "about": "On one machine.",
+        "sets": [
+            {"name": "Tiny", "sources": 3, "command": "muniment eval x", "report": {"queries": 2, "channels": channels}}
+        ],
+    }
+
+    table = reference().quality_table(record)
+    assert "| Tiny | 3 | 2 | nDCG@10 | 0.683 | 0.645 | 0.730 |" in table.splitlines()
+    assert "On one machine." in table
+    assert "muniment eval x" in table
+
+
+# The documents' commands
+
+
+@pytest.fixture(scope="module", name="open_once")
+def fixture_open_once() -> Callable[..., Any]:
+    """Opens each encoder once for this module; every command opens the rest anew."""
+    return functools.cache(models.loading.open_encoder)
+
+
+@pytest.fixture(name="shell")
+def fixture_shell(
+    tmp_path: Path, sample_catalog: Path, open_once: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    """A folder like the checkout after `make serve`, and files where the documents put models of the reader's own."""
+    for name in [name for name in os.environ if name.startswith("MUNIMENT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("server.opening.open_on", open_once)
+    monkeypatch.setattr("server.making.open_encoder", open_once)
+    monkeypatch.setattr("models.qualification.SHORT_TEXTS_PER_BUCKET", 1)  # `init` is shown, not what it measures
+    for link, target in ((".muniment/sample", sample_catalog), ("muniment/sample", ROOT / "muniment" / "sample")):
+        (tmp_path / link).parent.mkdir()
+        (tmp_path / link).symlink_to(target)
+    for model in ("e5-small-v2", "ms-marco-MiniLM-L6-v2"):
+        (tmp_path / "models" / model).mkdir(parents=True)
+        for file in MODEL_FILES:
+            (tmp_path / "models" / model / file).write_text("{}")
+    return Shell(folder=tmp_path, request=answered)
+
+
+def answered(catalog: Path, method: str, path: str, headers: Mapping[str, str], body: bytes) -> str:
+    """What a server of `catalog` answers, as text."""
+    with open_pipeline(catalog, settings=settings_for("cpu")) as pipeline:
+        served = create_app(settings_for("cpu"), pipeline=pipeline, key=load_key(catalog))
+        with TestClient(served) as client:
+            return client.request(method, path, headers=dict(headers), content=body).text
+
+
+@pytest.mark.parametrize("document", WRITTEN)
+def test_the_commands_of_a_document_print_what_it_shows(document: str, shell: Shell) -> None:
+    ran = 0
+    for block in blocks(text_of(document)):
+        if block.saved_as is not None:
+            path = shell.folder / block.saved_as
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text)
+        if block.language != "console":
+            continue
+        following = [*(one.text for one in commands(block)), ""][1:]
+        for command, after in zip(commands(block), following, strict=True):
+            place = f"{document}:{command.line}: {command.text}"
+            printed = shell.run(command.text)
+            if printed is None:
+                assert command.shown == "", f"{place}: shows output of what is not run"
+                continue
+            assert agrees(command.shown, printed.text), f"{place}\nprints\n{printed.text}"
+            assert printed.status == 0 or after == "echo $?", f"{place}: ends with {printed.status}, which is not shown"
+            shell.status = printed.status
+            ran += 1
+    assert ran >= 3
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_make_line_names_a_target_and_variables_that_exist(document: str) -> None:
+    makefile = text_of("Makefile")
+    lines = re.findall(r"^(?:\$ )?make .*$", text_of(document), re.MULTILINE)
+
+    for line in lines:
+        for word in line.removeprefix("$ ").split()[1:]:
+            name, is_variable, _ = word.partition("=")
+            assert re.search(rf"^{name} \?=" if is_variable else rf"^{name}:", makefile, re.MULTILINE), line
+
+
+@pytest.mark.parametrize("document", WRITTEN)
+def test_a_console_block_shows_known_programs_alone(document: str) -> None:
+    """What is passed over when commands are run is looked at by another test, or may not be shown."""
+    programs = {re.sub(r"^\w+=\$\(|^(\w+=\S+ )+", "", one.text).split()[0] for one in shown_in(document)}
+
+    assert programs <= {"muniment", "make", "curl", "echo"}
+
+
+def test_what_the_how_to_saves_is_read_by_what_it_is_for(tmp_path: Path) -> None:
+    saved = {block.saved_as: block.text for block in blocks(text_of("docs/how-to.md")) if block.saved_as is not None}
+    for name in ("server.toml", "models/my-e5.json", "models/my-reranker.json"):
+        (tmp_path / Path(name).name).write_text(saved[name])
+
+    assert load_settings(tmp_path / "server.toml").max_running == 2
+    assert read_entry(tmp_path / "my-e5.json").name == "my-e5"
+    assert read_entry(tmp_path / "my-reranker.json").name == "my-reranker"
+
+
+def looked_up(line: str) -> None:
+    """Raises when a `muniment` line names a command, an argument or an option that does not exist."""
+    _, name, *arguments = shlex.split(line)
+    typer.main.get_command(app).commands[name].make_context(name, arguments)  # type: ignore[attr-defined]  # typer exports no type of a group
+
+
+# The comparing itself
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "expected"),
+    [
+        ("one\ntwo\n", "one\ntwo\n", True),
+        ("one\ntwo\n", "one\n", False),
+        ("one\n", "one\ntwo\n", False),
+        ("", "one\n", False),
+        ("", "", True),
+        ("one\n…\nfour\n", "one\ntwo\nthree\nfour\n", True),
+        ("one\n…\n", "one\n", True),
+        ("one\n…\nfour\n", "one\ntwo\n", False),
+        ("ok … end\n", "ok and so on end\n", True),
+        ("ok … end\n", "ok and so on\n", False),
+        ("1315 bytes\n", "1314 bytes\n", False),
+        (f"packet sha256:{'0' * 64}\n", f"packet sha256:{'a' * 64}  \n", True),
+        ("score 123456\n", "score 654321\n", True),
+        ("rank 1\n", "rank 2\n", False),
+    ],
+)
+def test_shown_and_printed_are_told_apart(shown: str, printed: str, *, expected: bool) -> None:
+    assert agrees(shown, printed) is expected
+
+
+def test_what_differs_between_runs_is_named_and_nothing_else_is_lost() -> None:
+    token = "eyJhbGciOi.eyJpc3M.c2ln"
+
+    assert normalized(f"g-{'a' * 32} in 1.5 s by openvino-2026.4.1-f32 for {token}, 25 MB") == (
+        "g-# in # s by RUNTIME for TOKEN, 25 MB"
+    )
+
+
+# Links, words, names
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, "ARCHITECTURE.md", "docs/dependencies.md"])
+def test_relative_links_lead_to_a_file_and_a_heading(document: str) -> None:
+    here = ROOT / document
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text_of(document)):
+        path, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue
+        target = (here.parent / path).resolve() if path else here
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+
+    assert broken == []
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors that a Markdown page has for its headings."""
+    headings = re.findall(r"^#{1,6} (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_document_names_a_registry_or_how_it_was_made(document: str) -> None:
+    found = [line for line in text_of(document).splitlines() if UNWANTED.search(line)]
+
+    assert found == []
+
+
+def test_each_failure_names_tests_that_exist() -> None:
+    rows = [line for line in text_of("docs/failure-modes.md").splitlines() if line.startswith("| ") and "::" in line]
+    named = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row) for row in rows]
+
+    assert len(rows) > 20
+    assert all(named)
+    for file, name in [pair for pairs in named for pair in pairs]:
+        tree = ast.parse(text_of(file))
+        assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, f"{file}::{name}"
