@@ -81,7 +81,7 @@ def test_minmax_gives_a_row_without_a_lexical_match_0_there() -> None:
         order=ROW_ORDER,
     )
 
-    assert shares(fused) == {c: 1.0, a: 0.0, b: 0.0}
+    assert shares(fused) == {c: 1.0, b: 0.5, a: 0.0}
 
 
 def test_minmax_gives_a_single_hit_1() -> None:
@@ -157,7 +157,8 @@ def test_minmax_equals_the_definition_in_rational_arithmetic(
     lexical: dict[int, int], dense: dict[int, int], weight: Fraction
 ) -> None:
     def share(scores: dict[int, int], row: int) -> Fraction:
-        low, high = min(scores.values(), default=0), max(scores.values(), default=0)
+        spanned = [scores.get(other, 0) for other in lexical | dense]
+        low, high = min(spanned, default=0), max(spanned, default=0)
         if row not in scores:
             return Fraction(0)
         return Fraction(scores[row] - low, high - low) if high > low else Fraction(1)
