@@ -122,7 +122,7 @@ def _answer(
         inclusions=_inclusions(drafted, packed.kept) if packed else (),
         omissions=Omissions(
             budget=tuple(retrieval.selection[position].unit.key for position in left_out),
-            stale=stale_revisions(retrieval.selection, request.requirements, snapshot=snapshot),
+            stale=stale_revisions(retrieval.candidates(), request.requirements, snapshot=snapshot),
             not_selected=retrieval.unselected,
         ),
         tiers=drafted.tiers(),

@@ -12,7 +12,7 @@ from evidence.canonical import Json
 from evidence.errors import InvalidRequest
 from evidence.query_class import QueryClass, Slot
 
-_LARGEST = 2**53 - 1  # the largest integer of a hashed record (R31)
+_LARGEST = 2**52 - 1  # so that a sum of two is still an integer of a hashed record (R31)
 
 
 class Measure(StrEnum):

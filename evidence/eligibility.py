@@ -123,7 +123,7 @@ def judge(visible: Iterable[RevisionFacts], eligibility: Eligibility) -> dict[Re
     """How each visible revision stands. `visible` must hold every visible revision and nothing else.
 
     Current use: status `current`, effective at `at`, and no newer effective revision of the same source and no
-    effective superseder among the visible ones. With `as_of`: the same at that moment, whatever the status is now.
+    superseder that has begun among the visible ones. With `as_of`: the same at that moment, whatever the status is now.
     Historical use without `as_of`: interval, status and currency are waived. Revoked is never usable.
     A revoked or draft revision makes no other one stale.
     """
@@ -179,16 +179,19 @@ def _is_stale(facts: RevisionFacts, eligibility: Eligibility, not_current: froze
 
 
 def _not_current(revisions: list[RevisionFacts], at: Instant) -> frozenset[RevisionKey]:
-    """The revisions that a newer effective one of the same source, or an effective superseder, displaces."""
-    displacing = [
-        facts for facts in revisions if facts.status in (Status.CURRENT, Status.SUPERSEDED) and _effective(facts, at)
-    ]
+    """The revisions that a newer effective one of the same source, or a superseder, displaces.
+
+    A superseder counts from its start on, also when it has ended: what it replaced does not come back by itself.
+    """
+    published = [facts for facts in revisions if facts.status in (Status.CURRENT, Status.SUPERSEDED)]
     newest: dict[SourceKey, RevisionFacts] = {}
-    for facts in displacing:
+    for facts in published:
+        if not _effective(facts, at):
+            continue
         held = newest.get(facts.key.source)
         if held is None or _age(facts) > _age(held):
             newest[facts.key.source] = facts
-    superseded = {target for facts in displacing for target in facts.supersedes}
+    superseded = {target for facts in published if _start(facts) <= at for target in facts.supersedes}
     return frozenset(
         facts.key
         for facts in revisions
@@ -203,14 +206,16 @@ def _is_older(facts: RevisionFacts, newest: RevisionFacts | None) -> bool:
 
 def _age(facts: RevisionFacts) -> tuple[Instant, str]:
     """Newer is the later `effective_from`, then the greater revision by code point (R4)."""
-    start = facts.effective_from
-    return (_ALWAYS_BEFORE if start is None else start, facts.key.revision)
+    return (_start(facts), facts.key.revision)
+
+
+def _start(facts: RevisionFacts) -> Instant:
+    return _ALWAYS_BEFORE if facts.effective_from is None else facts.effective_from
 
 
 def _effective(facts: RevisionFacts, at: Instant) -> bool:
-    start = _ALWAYS_BEFORE if facts.effective_from is None else facts.effective_from
     end = _ALWAYS_AFTER if facts.effective_to is None else facts.effective_to
-    return start <= at < end
+    return _start(facts) <= at < end
 
 
 def _as_texts(value: object) -> frozenset[str]:

@@ -3,11 +3,10 @@
 A reason and a name, never content (R16). Only what is visible to the caller can be named at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evidence.canonical import Json
-from evidence.envelope import Candidate
 from evidence.identity import RevisionKey, UnitKey, unit_id
 from evidence.requirements import Requirement, matching_revisions
 from evidence.snapshot import Snapshot
@@ -55,15 +54,16 @@ class Omissions:
 
 
 def stale_revisions(
-    selection: Sequence[Candidate], requirements: Sequence[Requirement], *, snapshot: Snapshot
+    candidates: Iterable[UnitKey], requirements: Sequence[Requirement], *, snapshot: Snapshot
 ) -> tuple[RevisionKey, ...]:
-    """The stale and revoked revisions that the selection or the requirements point at, in key order (R16).
+    """The stale and revoked revisions that the candidates or the requirements point at, in key order (R16).
 
-    Found without scoring: another revision of a selected unit's source, a revision that a selected unit's one
-    supersedes, or one that matches a requirement.
+    candidates: every unit that was ranked, selected or not. Found without scoring: another revision of a candidate's
+    source, a revision that a candidate's one supersedes, or one that matches a requirement.
     """
     pointed_at: set[RevisionKey] = set()
-    for facts in {candidate.facts.key: candidate.facts for candidate in selection}.values():
+    for key in {unit.revision_key for unit in candidates}:
+        facts = snapshot.visible.facts[key]
         pointed_at.update(snapshot.visible.by_source.get(facts.key.source, ()))
         pointed_at.update(facts.supersedes)
     for requirement in requirements:

@@ -4,19 +4,18 @@ The rules, in plain words:
 
 1. The complete selection is measured first. If it keeps every limit, nothing is left out.
 2. Under `refuse` (the default) it is otherwise refused as a whole. Nothing is cut to make it fit.
-3. Under `omit-optional`, units that fill no mandatory role may be left out, whole units only. They are put back one
-   at a time behind the mandatory ones, in packing order; the first that does not fit ends it, so that what is left
-   out is always the end of that order. A later, smaller unit is never slipped in.
-4. A unit that fills a mandatory role is never left out. If these alone do not fit, the packet is refused.
+3. Under `omit-optional`, units that fill no mandatory role may be left out, whole units only, from the end of the
+   packing order. What is left out is always the end of that order: a later, smaller unit is never slipped in.
+4. A unit that fills a mandatory role is never left out. If no packet that holds these all fits, it is refused.
 
 Packing order decides what survives, not where it stands: the evidence keeps the order of the selection.
 
-Each step is rendered and measured whole. No search by halving: it would trust that a packet with one unit less has
-fewer tokens, which no tokenizer promises. The cost is one count for each unit that fits, whatever the selection's
-size.
+Where the cut falls is found by halving, and every packet tried is rendered and measured whole: the packet kept fits,
+and with one unit more it does not. Packets mostly grow with their units. They may shrink where a unit fills a role,
+and the packet need no longer say that it is open: so where the mandatory units alone do not fit, the packets with
+units that fill other roles are tried one by one.
 """
 
-from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -140,29 +139,45 @@ def pack(
     if complete.fits:
         return Packed(kept=tuple(everything), dropped=(), sizes=complete.sizes, attempts=tuple(attempts))
 
-    kept = [position for position in everything if tiers[position] is Tier.MANDATORY]
-    floor = attempt(kept)
-    if overflow is Overflow.REFUSE or not floor.fits:
+    order = packing_order(tiers)
+    mandatory = sum(tier is Tier.MANDATORY for tier in tiers)
+    filling = sum(tier is not Tier.BACKGROUND for tier in tiers)
+
+    def attempt_first(count: int) -> Attempt:
+        return attempt(sorted(order[:count]))
+
+    floor = attempt_first(mandatory)
+    fitting = _first_that_fits(attempt_first, floor, mandatory, min(filling, len(tiers) - 1))
+    if overflow is Overflow.REFUSE or fitting is None:
         limit = _limit_to_report(limits, complete, floor, overflow)
         return Refused(
             limit=limit,
             needed=limit.needed(complete.sizes),
             mandatory_floor=limit.needed(floor.sizes),
             tried=(Overflow.OMIT_OPTIONAL,),
-            would_fit=(Overflow.OMIT_OPTIONAL,) if floor.fits else (),
+            would_fit=() if fitting is None else (Overflow.OMIT_OPTIONAL,),
             attempts=tuple(attempts),
         )
 
-    best = floor
-    for position in packing_order(tiers)[len(kept) : -1]:  # with the last one it would be the complete selection
-        larger = kept.copy()
-        insort(larger, position)
-        tried = attempt(larger)
-        if not tried.fits:
-            break
-        kept, best = larger, tried
+    best, too_many = fitting, len(tiers)
+    while too_many - best.units > 1:
+        tried = attempt_first((best.units + too_many) // 2)
+        if tried.fits:
+            best = tried
+        else:
+            too_many = tried.units
+    kept = tuple(sorted(order[: best.units]))
     dropped = tuple(sorted(set(everything) - set(kept)))
-    return Packed(kept=tuple(kept), dropped=dropped, sizes=best.sizes, attempts=tuple(attempts))
+    return Packed(kept=kept, dropped=dropped, sizes=best.sizes, attempts=tuple(attempts))
+
+
+def _first_that_fits(
+    attempt_first: Callable[[int], Attempt], floor: Attempt, mandatory: int, filling: int
+) -> Attempt | None:
+    """The mandatory units alone, or the most of the units that fill a role, in packing order, that fit."""
+    if floor.fits:
+        return floor
+    return next((tried for count in range(filling, mandatory, -1) if (tried := attempt_first(count)).fits), None)
 
 
 def _limit_to_report(limits: Sequence[Limit], complete: Attempt, floor: Attempt, overflow: Overflow) -> Limit:

@@ -1,6 +1,6 @@
 """What did retrieval hand over to assembly? (pure)"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from evidence.canonical import Json
@@ -48,3 +48,8 @@ class Retrieval:
     parameters: Mapping[str, Json]
     stats_scope: Json
     layers: LayerDigests
+
+    def candidates(self) -> Iterator[UnitKey]:
+        """Every unit that was ranked, the selected ones first."""
+        yield from (candidate.unit.key for candidate in self.selection)
+        yield from self.unselected

@@ -20,7 +20,8 @@ import numpy.typing as npt
 LEXICAL, DENSE = "lexical", "dense"
 RRF_K = 60  # Cormack, Clarke & Buettcher, SIGIR 2009; with ranks counted from 1
 DENSE_WEIGHT = Fraction(1, 2)  # nDCG@10 .731 on SciFact, .359 on NFCorpus; RRF gave .711 and .342
-FUSED_BITS = 32
+FUSED_BITS = 32  # a fused score is a numerator over 2^32
+FUSION_VERSION = "1"  # counts changes of the formulas below
 
 _DECIMAL = re.compile(r"(0(\.[0-9]{1,18})?|1(\.0{1,18})?)")
 
@@ -69,10 +70,10 @@ def fuse_minmax(
     """Weighted min-max: each channel's scores are put on 0..1 between the lowest and the highest it has in the union,
     and added with weight `dense_weight` for dense and the rest for lexical. Best first.
 
-    A channel whose scores are all equal gives them 1. A row without a score gets 0 and counts as a score of 0 where
-    the span is taken: the weakest match still stands above a non-match (nDCG@10 on NFCorpus .359, and .352 where the
-    span is that of the matches alone; on its dev queries .332 and .328). Ties go to the better rank in any channel,
-    then to the smaller `order`, (generation rows,) int32, the identity rank (R11).
+    A channel whose scores are all equal gives them 1. A row without a score gets 0 and counts as a score of 0 where the
+    span is taken, so that the weakest match of a positive formula still stands above a non-match (nDCG@10 on NFCorpus
+    .359, and .352 where the span is that of the matches alone; on its dev queries .332 and .328). Ties go to the better
+    rank in any channel, then to the smaller `order`, (generation rows,) int32, the identity rank (R11).
     Raises ValueError for another channel, a weight outside 0..1, or an offered row that its channel did not score.
 
     >>> lexical = ChannelScores(offered=[2, 1], scores={2: 20, 1: 10})
@@ -128,8 +129,11 @@ def _ranks(channel: ChannelScores) -> dict[int, int]:
 
 
 def _span(channel: ChannelScores, union: Iterable[int]) -> tuple[int, int]:
-    scores = [channel.scores.get(row, 0) for row in union]
-    return min(scores, default=0), max(scores, default=0)
+    """Lowest and highest; the same number twice says that all scores are equal."""
+    low, high = min(channel.scores.values(), default=0), max(channel.scores.values(), default=0)
+    if low < high and any(row not in channel.scores for row in union):
+        return min(low, 0), max(high, 0)
+    return low, high
 
 
 def _ranked(

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 TOKEN_LIFETIME_S = 30 * 86400
+TOKENS = Path(".muniment") / "tokens.json"
 
 
 def run(
@@ -32,11 +33,11 @@ def run(
     from server.opening import settings_for
     from server.serving import serve
 
-    if not (catalog / "CURRENT").exists():
+    if not catalog.exists():
         build(catalog, device=device)
     tokens = make_tokens(catalog)
     settings = settings_for(device, host=host, port=port)
-    serve(catalog, settings=settings, on_ready=lambda url: _introduce(url, tokens, catalog))
+    serve(catalog, settings=settings, on_ready=lambda url: _introduce(url, tokens))
 
 
 def build(catalog: Path, *, device: str) -> None:
@@ -57,7 +58,7 @@ def build(catalog: Path, *, device: str) -> None:
 
 
 def make_tokens(catalog: Path) -> dict[str, str]:
-    """A token for each sample principal, also kept in `tokens.json` beside the catalog, readable by its owner alone."""
+    """A token for each sample principal, also kept in TOKENS, readable by its owner alone."""
     from muniment.options import read_principal
     from muniment.shipped import PRINCIPALS
     from server.keys import load_key
@@ -69,21 +70,21 @@ def make_tokens(catalog: Path) -> dict[str, str]:
         path.stem: issue(read_principal(path), key=key, now_s=now_s, lifetime_s=TOKEN_LIFETIME_S)
         for path in sorted(PRINCIPALS.glob("*.json"))
     }
-    path = catalog.parent / "tokens.json"
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+    TOKENS.parent.mkdir(parents=True, exist_ok=True)
+    TOKENS.unlink(missing_ok=True)
+    with os.fdopen(os.open(TOKENS, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         json.dump(tokens, file, indent=2)
     return tokens
 
 
-def _introduce(url: str, tokens: dict[str, str], catalog: Path) -> None:
+def _introduce(url: str, tokens: dict[str, str]) -> None:
     from muniment.shipped import demo_request
 
     principal, body = demo_request()
     print("\nDevelopment tokens, one for each sample principal, in force for 30 days:\n")
     for name, token in tokens.items():
         print(f"  {name}: {token}\n")
-    print(f"(kept in {catalog.parent / 'tokens.json'})\n")
+    print(f"(kept in {TOKENS})\n")
     print("Paste this to get an evidence packet:\n")
     print(
         f"curl -s {url}/v1/packets"

@@ -29,6 +29,8 @@ def run(
     variant: Annotated[
         str, typer.Option("--bm25", metavar="lucene|okapi|plus|l", help="the formula of the lexical channel")
     ] = "lucene",
+    k1: Annotated[str | None, typer.Option("--k1", help="how soon repeats stop to count, 0 to 100")] = None,
+    b: Annotated[str | None, typer.Option("--b", help="how much length counts, 0 to 1")] = None,
     device: Device = "auto",
 ) -> None:
     """Make an empty catalog with a signing key and a recipe that never changes.
@@ -46,6 +48,8 @@ def run(
         contextual=contextual,
         target=target,
         variant=variant,
+        k1=k1,
+        b=b,
         device=device,
     )
     print(f"{directory}: an empty catalog; {recipe.encoder} on {recipe.runtime}; recipe {recipe.digest}")
@@ -61,6 +65,8 @@ def initialize(
     contextual: bool = True,
     target: int = 220,
     variant: str = "lucene",
+    k1: str | None = None,
+    b: str | None = None,
     device: str = "auto",
 ) -> "Recipe":
     """Make an empty catalog in `directory`, and say what its recipe is."""
@@ -79,6 +85,8 @@ def initialize(
         contextual=contextual,
         target=target,
         variant=variant,
+        k1=k1,
+        b=b,
     )
     with catalog:
         return catalog.recipe

@@ -1,10 +1,10 @@
 """Which arguments do several commands share?"""
 
-import json
 import re
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from evidence.access import Principal
@@ -60,4 +60,4 @@ def parse_duration_s(text: str) -> int:
 
 def print_json(body: object) -> None:
     """Print `body` as the server would send it."""
-    print(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    print(msgspec.json.encode(body).decode())

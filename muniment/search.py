@@ -26,6 +26,9 @@ def run(
     subject: Annotated[str | None, typer.Option("--subject", help="what the evidence must apply to")] = None,
     filter_json: Annotated[str | None, typer.Option("--filter", metavar="JSON", help="any-of per field")] = None,
     fusion: Annotated[str | None, typer.Option("--fusion", metavar="JSON", help="method and parameters")] = None,
+    catalog_version: Annotated[
+        str | None, typer.Option("--catalog-version", help="the version to search, or nothing (`stale-version`)")
+    ] = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -46,6 +49,7 @@ def run(
         "use": use,
         "purpose": purpose,
         "subject": subject,
+        "catalog_version": catalog_version,
     }
     if filter_json is not None:
         body["filter"] = read_json_option(filter_json, "--filter")

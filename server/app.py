@@ -11,7 +11,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from server.admission import Admission
 from server.edge import PROBLEM, Edge, new_request_id
@@ -23,6 +22,11 @@ from server.schemas import PacketRequest, SearchRequest
 from server.settings import Settings
 
 TITLE = "Muniment"
+DESCRIPTION = (
+    "Evidence packets from a hybrid index. Every answer holds what the bearer of the token may use, for the purpose and"
+    " the moment asked for, and nothing else plays a part in it. Errors are RFC 9457 problem documents; every response"
+    " has an x-request-id."
+)
 _BODIES: dict[str, type[BaseModel]] = {"SearchRequest": SearchRequest, "PacketRequest": PacketRequest}
 
 
@@ -49,9 +53,12 @@ def create_app(
     )
     app.include_router(router)
     app.add_exception_handler(HTTPException, _http_problem)
-    app.add_middleware(Edge, max_body_bytes=settings.max_body_bytes, request_id=request_id)
-    if settings.allowed_hosts != ("*",):
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.allowed_hosts))
+    app.add_middleware(
+        Edge,
+        max_body_bytes=settings.max_body_bytes,
+        allowed_hosts=settings.allowed_hosts,
+        request_id=request_id,
+    )
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
     return app
 
@@ -76,7 +83,7 @@ def _openapi(app: FastAPI) -> dict[str, object]:
     """FastAPI's document with the request bodies, the bearer scheme and the problem answers that routes share."""
     if app.openapi_schema:
         return app.openapi_schema
-    document = get_openapi(title=TITLE, version=app.version, routes=app.routes, description=__doc__)
+    document = get_openapi(title=TITLE, version=app.version, routes=app.routes, description=DESCRIPTION)
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     reference = "#/components/schemas/{model}"

@@ -5,13 +5,13 @@ error into one problem document (RFC 9457). The text of an unexpected error neve
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.errors import RequestError, TooLarge, TooMany, Unavailable, UnsupportedMedia, problem
+from server.errors import Malformed, RequestError, TooLarge, TooMany, Unavailable, UnsupportedMedia, problem
 from server.logs import frames
 
 REQUEST_ID = b"x-request-id"
@@ -33,8 +33,16 @@ def new_request_id() -> str:
 class Edge:
     """The outermost ASGI layer."""
 
-    def __init__(self, app: ASGIApp, *, max_body_bytes: int, request_id: Callable[[], str] = new_request_id) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        max_body_bytes: int,
+        allowed_hosts: Sequence[str] = ("*",),
+        request_id: Callable[[], str] = new_request_id,
+    ) -> None:
         self._app = app
+        self._allowed_hosts = tuple(allowed_hosts)
         self._max_body_bytes = max_body_bytes
         self._request_id = request_id
         self._log = structlog.get_logger("muniment.edge")
@@ -69,11 +77,21 @@ class Edge:
 
     def _check_headers(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
+        if not _is_served(headers.get(b"host", b"").decode("latin-1"), self._allowed_hosts):
+            raise Malformed("this host name is not served here")
         if b"content-encoding" in headers:
             raise UnsupportedMedia("compressed bodies are not read; send the body as it is")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > self._max_body_bytes:
             raise TooLarge(f"the body may have at most {self._max_body_bytes} bytes")
+
+
+def _is_served(host: str, allowed: Sequence[str]) -> bool:
+    """Whether a Host header names an allowed host: `*` is any, `*.example` any name below example."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    return any(
+        pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])) for pattern in allowed
+    )
 
 
 def _counted(receive: Receive, max_body_bytes: int) -> Receive:

@@ -36,6 +36,8 @@ def make_catalog(
     contextual: bool = True,
     target: int = TARGET_TOKENS,
     variant: str = "lucene",
+    k1: str | None = None,
+    b: str | None = None,
 ) -> tuple[Catalog, Qualification]:
     """An empty catalog with its signing key, open, and what was measured to choose its runtime.
 
@@ -44,7 +46,7 @@ def make_catalog(
     require_new(directory)
     try:
         analyzer = Analyzer(language=language, stop_words=stop_words)
-        chosen = formula(variant)
+        chosen = formula(variant, k1=k1, b=b)
     except ValueError as error:
         raise StartError(str(error)) from None
     encoders = _candidates(encoder, settings=settings, device=device)

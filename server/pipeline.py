@@ -8,6 +8,7 @@ exactly this.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import structlog
 import torch
 
 from evidence.access import Principal
@@ -24,7 +25,9 @@ from index.analysis import Analyzer
 from index.bm25 import formula
 from index.catalog import Catalog
 from index.compartments import Eligible
+from index.fusion import FUSED_BITS, FUSION_VERSION
 from index.snapshot import Snapshot, Snapshots
+from models.errors import ModelError
 from server import clock
 from server.errors import Invalid
 from server.hits import families, hit, matched_terms
@@ -69,6 +72,7 @@ class Pipeline:
         self._settings = settings
         self._clock = clock
         self._reranker = reranker
+        self._log = structlog.get_logger("muniment.pipeline")
         self._snapshots = Snapshots(catalog)
         self._views = Views(recipe)
         self._rows = SearchableRows(
@@ -92,7 +96,7 @@ class Pipeline:
             eligible = snapshot.resolve(eligibility)
             fixed: Answer = {"catalog_version": eligible.catalog_version, "recipe": self.catalog.recipe.digest}
             if request.catalog_version not in (None, eligible.catalog_version):
-                stale: Answer = {"degraded": [], "stats_scope": None, "disposition": "stale-version"}
+                stale: Answer = {"fusion": None, "degraded": [], "stats_scope": None, "disposition": "stale-version"}
                 return {"hits": [], **fixed, **stale, "run": self._run(watch)}
             pinned = _Pinned(snapshot=snapshot, eligible=eligible, watch=watch)
             query = self._read(request, watch)
@@ -102,6 +106,7 @@ class Pipeline:
             return {
                 "hits": hits,
                 **fixed,
+                "fusion": _fusion(request),
                 "degraded": list(_degraded(query, outcome, eligible)),
                 "stats_scope": self._stats_scope(pinned),
                 "disposition": "accepted",
@@ -192,7 +197,11 @@ class Pipeline:
                 return replace(outcome, degraded=(UNAVAILABLE,))
             head = outcome.candidates[: self._settings.rerank_depth]
             units = pinned.snapshot.reading.units([candidate.key for candidate in head])
-            return rerank(outcome, query, units, mixed=mixed)
+            try:
+                return rerank(outcome, query, units, mixed=mixed)
+            except ModelError as error:
+                self._log.error("candidates could not be reranked", reason=type(error).__name__)
+                return replace(outcome, degraded=(UNAVAILABLE,))
 
     def _hits(self, best: Sequence[Ranked], query: Query, pinned: "_Pinned") -> list[Json]:
         units = pinned.snapshot.reading.units([ranked.key for ranked in best])
@@ -219,7 +228,7 @@ class Pipeline:
             unselected=tuple(ranked.key for ranked in outcome.candidates[k:]),
             degraded=_degraded(query, outcome, pinned.eligible),
             parameters={
-                "fusion": request.fusion.normalized() if request.channel is Channel.HYBRID else None,
+                "fusion": _fusion(request),
                 "lexical": {"formula": recipe.bm25, "k1": recipe.k1, "b": recipe.b},
                 "reranker": self._reranker.record() if request.rerank else None,
                 "query": query.record(),
@@ -238,7 +247,7 @@ class Pipeline:
 
     def _select_all(self, pinned: "_Pinned", view: View) -> Retrieved:
         """Every usable unit in identity order: nothing is scored."""
-        units, most = pinned.eligible.ranges.count, self._settings.max_broad_units
+        units, most = view.snapshot.usable_units, self._settings.max_broad_units
         if units > most:
             raise Invalid(f"broad would take {units} units, at most {most} are allowed", path="$.strategy")
         with pinned.watch.step("read"):
@@ -246,7 +255,7 @@ class Pipeline:
         return Retrieved(
             selection=selection,
             unselected=(),
-            degraded=_unindexed(pinned.eligible),
+            degraded=(),
             parameters={},
             stats_scope=None,
             layers=LayerDigests(policy=view.policy, corpus=view.corpus, eligibility=view.eligibility),
@@ -275,6 +284,13 @@ class _Pinned:
     watch: Stopwatch
 
 
+def _fusion(request: Retrieval) -> dict[str, Json] | None:
+    """Method, parameters, the version of their formulas, and the denominator of fused scores (R12, R13)."""
+    if request.channel is not Channel.HYBRID:
+        return None
+    return {**request.fusion.normalized(), "version": FUSION_VERSION, "denominator": 2**FUSED_BITS}
+
+
 def _degraded(query: Query, outcome: Outcome, eligible: Eligible) -> tuple[str, ...]:
     return tuple(sorted((*query.notes, *outcome.degraded, *_unindexed(eligible))))
 
@@ -282,4 +298,4 @@ def _degraded(query: Query, outcome: Outcome, eligible: Eligible) -> tuple[str, 
 def _unindexed(eligible: Eligible) -> tuple[str, ...]:
     """Usable revisions that wait for a reindex are missing from this answer, and it says so."""
     waiting = len(eligible.unindexed)
-    return (f"index: {waiting} usable revisions wait for a reindex",) if waiting else ()
+    return (f"index: usable revisions that wait for a reindex: {waiting}",) if waiting else ()

@@ -88,6 +88,8 @@ class QueryReader:
             notes.append("dense: the query could not be encoded")
             return None, 0, 0
         seen, total = encoder.truncated(text)
+        if seen < total:
+            notes.append(f"dense: the encoder read {seen} of the query's {total} tokens")
         if encoder.runtime != self._recipe.runtime:
             notes.append(f"dense: query encoded on {encoder.runtime}, units on {self._recipe.runtime}")
         return code, seen, total

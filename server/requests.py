@@ -9,9 +9,9 @@ from evidence.instant import Instant, parse_instant
 from evidence.query_class import QueryClass, find_query_class
 from evidence.request import PacketRequest as ResolvedPacketRequest
 from evidence.requirements import ClaimMatch, FamilyMatch, Match, Requirement, SourceMatch, UnitMatch, resolve_source
-from models.errors import UnknownTokenizer
+from models.errors import ModelError, UnknownTokenizer
 from models.tokens import TOKENIZER_NAMES, Counter, get_counter
-from server.errors import Invalid
+from server.errors import Invalid, Unavailable
 from server.schemas import Match as MatchBody
 from server.schemas import PacketRequest, Retrieval
 from server.scope import scope_for
@@ -76,6 +76,8 @@ def meter_for(tokenizer: str | None) -> TokenMeter | None:
         counter = _counter(tokenizer)
     except UnknownTokenizer as error:
         raise Invalid(str(error), path="$.budget.tokenizer") from None
+    except ModelError as error:
+        raise Unavailable(f"the tokenizer {tokenizer} cannot be opened: {type(error).__name__}") from None
     return TokenMeter(name=counter.name, digest=counter.digest, count=counter.count)
 
 

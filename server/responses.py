@@ -58,6 +58,7 @@ class SearchAnswer(Shape):
     hits: list[HitShape]
     catalog_version: str
     recipe: str
+    fusion: dict[str, str | int] | None
     degraded: list[str]
     stats_scope: StatsScopeShape | None
     disposition: str

@@ -16,11 +16,12 @@ from evidence.identity import UnitKey, unit_id
 from evidence.unit import Unit
 from index import lexical
 from index.compartments import Eligible
-from index.fusion import DENSE, LEXICAL, ChannelScores, fuse_minmax, fuse_rrf
+from index.fusion import DENSE, FUSED_BITS, LEXICAL, ChannelScores, fuse_minmax, fuse_rrf
 from index.generation import Generation
 from index.ranges import RowRanges
 from index.selection import Ranking
 from index.statistics import ScopeStatistics
+from models.reranker import RerankResult
 from server.reranking import Mixed
 from server.schemas import Channel, FusionMethod, Retrieval
 from server.searchable import Searchable
@@ -115,7 +116,8 @@ def rerank(outcome: Outcome, query: Query, units: Sequence[Unit], *, mixed: Mixe
     """Order the first `len(units)` candidates again; `units` are theirs, in order.
 
     Their fused and reranked scores are mixed by min-max with the reranker's own weight, exactly; ties keep the fused
-    order. Candidates behind them stay where they were.
+    order. Their `score` is the mix over 2^32, rounded half to even, and `ranks` has the reranker's own order among
+    them. Candidates behind them stay where they were, with the scores they had.
     """
     head, tail = outcome.candidates[: len(units)], outcome.candidates[len(units) :]
     result = mixed.reranker.score(query.text, [unit.input_text for unit in units])
@@ -126,6 +128,8 @@ def rerank(outcome: Outcome, query: Query, units: Sequence[Unit], *, mixed: Mixe
     reordered = tuple(
         replace(
             head[at],
+            score=round(values[at] * 2**FUSED_BITS),
+            ranks={**head[at].ranks, RERANK: position[at]},
             scores={**head[at].scores, RERANK: result.scores[at]},
             reranked=Reranked(
                 position=position[at],
@@ -136,10 +140,16 @@ def rerank(outcome: Outcome, query: Query, units: Sequence[Unit], *, mixed: Mixe
         )
         for at in order
     )
+    notes = () if result.query_tokens_seen[0] == result.query_tokens_seen[1] else (_query_cut(result),)
     listed: list[Json] = [
         [unit_id(candidate.key), candidate.reranked.score if candidate.reranked else None] for candidate in reordered
     ]
-    return Outcome(candidates=(*reordered, *tail), layers={**outcome.layers, "rerank": digest(listed)})
+    return Outcome(candidates=(*reordered, *tail), layers={**outcome.layers, "rerank": digest(listed)}, degraded=notes)
+
+
+def _query_cut(result: RerankResult) -> str:
+    seen, total = result.query_tokens_seen
+    return f"rerank: the reranker read {seen} of the query's {total} tokens"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from evidence.canonical import Json
 from evidence.eligibility import Filter, Use
@@ -54,6 +54,10 @@ def _text(value: str) -> str:
 Text = Annotated[str, AfterValidator(_text)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_text)]
 Moment = Annotated[str, AfterValidator(_instant), Field(description="RFC 3339 with a zone")]
+
+
+_NULL_IS_DEFAULT = BeforeValidator(lambda value: {} if value is None else value)
+_NULL_IS_EMPTY = BeforeValidator(lambda value: [] if value is None else value)
 
 
 class Closed(BaseModel):
@@ -129,22 +133,10 @@ class Retrieval(Closed):
     purpose: Name | None = Field(None, description="a purpose granted to the caller; others are refused")
     subject: Name | None = Field(None, description="what the evidence must apply to, as a model")
     catalog_version: Name | None = Field(None, description="the version demanded; another one gives stale-version")
-    filter: FilterBody = Field(FilterBody(), description="any of the values per field, all fields together")
-    fusion: Fusion = Field(Fusion(), description="how the channels are merged")
-
-    def _normalized(self) -> dict[str, Json]:
-        return {
-            "query": self.query,
-            "channel": self.channel.value,
-            "rerank": self.rerank,
-            "as_of": self.as_of,
-            "use": self.use.value,
-            "purpose": self.purpose,
-            "subject": self.subject,
-            "catalog_version": self.catalog_version,
-            "filter": self.filter.filter().record(),
-            "fusion": self.fusion.normalized(),
-        }
+    filter: Annotated[FilterBody, _NULL_IS_DEFAULT] = Field(
+        FilterBody(), description="any of the values per field, all fields together"
+    )
+    fusion: Annotated[Fusion, _NULL_IS_DEFAULT] = Field(Fusion(), description="how the channels are merged")
 
 
 class SearchRequest(Retrieval):
@@ -193,11 +185,11 @@ class RequirementBody(Closed):
 class BudgetBody(Closed):
     """Inclusive limits. A token limit needs a tokenizer; nothing is ever estimated (R23)."""
 
-    max_bytes: int | None = Field(None, ge=0, lt=2**53, description="UTF-8 bytes of the rendered body")
-    max_tokens: int | None = Field(None, ge=0, lt=2**53, description="tokens of the rendered body")
+    max_bytes: int | None = Field(None, ge=0, lt=2**52, description="UTF-8 bytes of the rendered body")
+    max_tokens: int | None = Field(None, ge=0, lt=2**52, description="tokens of the rendered body")
     tokenizer: Name | None = Field(None, description="whose tokens: o200k_base, cl100k_base or minilm-wordpiece")
-    window: int | None = Field(None, ge=0, lt=2**53, description="tokens of body and reserve together")
-    reserved_output_tokens: int = Field(0, ge=0, lt=2**53, description="kept free within the window")
+    window: int | None = Field(None, ge=0, lt=2**52, description="tokens of body and reserve together")
+    reserved_output_tokens: int = Field(0, ge=0, lt=2**52, description="kept free within the window")
 
     @model_validator(mode="after")
     def _tokens_are_counted(self) -> Self:
@@ -213,10 +205,20 @@ class PacketRequest(Retrieval):
     k: int | None = Field(None, ge=1, description="units wanted; the query class's number unless given")
     strategy: Annotated[Strategy, Field(strict=False, description="the k best, or every usable unit")] = Strategy.NARROW
     query_class: Name = Field("explanatory", description="gives k, budgets and behaviours; explanatory is the only one")
-    requirements: list[RequirementBody] = Field([], max_length=64, description="roles that evidence should fill")
+    requirements: Annotated[list[RequirementBody], _NULL_IS_EMPTY] = Field(
+        [], max_length=64, description="roles that evidence should fill"
+    )
     budget: BudgetBody | None = Field(None, description="inclusive limits")
     on_overflow: Annotated[Overflow, Field(strict=False, description="refuse, or leave out whole optional units")] = (
         Overflow.REFUSE
+    )
+    source_id: None = Field(None, description="for the strategy `document`, which is not offered yet")
+    model: None = Field(None, description="a model profile; none is offered yet")
+    conversation: Annotated[list[object], _NULL_IS_EMPTY] = Field(
+        [], max_length=0, description="not offered yet: `json` renders evidence alone"
+    )
+    tool_results: Annotated[list[object], _NULL_IS_EMPTY] = Field(
+        [], max_length=0, description="not offered yet: `json` renders evidence alone"
     )
     adapter: Annotated[Adapter, Field(strict=False, description="for whom the packet is rendered")] = Adapter.JSON
 

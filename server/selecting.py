@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from evidence.envelope import Candidate, RetrievalTrace, SeenTokens, owned_claims
-from evidence.identity import RevisionKey, UnitKey
+from evidence.identity import RevisionKey
 from evidence.revision import Claim, RevisionFacts
 from evidence.unit import Unit
 from index.catalog_read import Reading
 from index.compartments import Eligible
 from index.snapshot import Snapshot
-from server.retrieval import FUSED, Ranked
+from server.retrieval import FUSED, RERANK, Ranked
 
 _UNRANKED = RetrievalTrace(ranks={}, scores={})
 
@@ -24,10 +24,8 @@ def as_candidates(
 
 
 def in_identity_order(snapshot: Snapshot, eligible: Eligible) -> tuple[Candidate, ...]:
-    """Every usable unit that has a row, by namespace, source_id, revision and ordinal, unranked."""
-    rows = eligible.ranges.rows()
-    keys: list[UnitKey] = snapshot.keys_of(rows[snapshot.generation.order[rows].argsort()])
-    units = snapshot.reading.units(keys)
+    """Every usable unit, by namespace, source_id, revision and ordinal, unranked; indexed or not."""
+    units = [unit for key in eligible.usable for unit in snapshot.reading.units_of(key)]
     return _with_claims(units, [_UNRANKED] * len(units), snapshot.reading, eligible.usable)
 
 
@@ -53,8 +51,8 @@ def _with_claims(
 def _trace(ranked: Ranked, unit: Unit) -> RetrievalTrace:
     reranked = ranked.reranked
     return RetrievalTrace(
-        ranks=ranked.ranks,
-        scores={name: score for name, score in ranked.scores.items() if name != FUSED},
+        ranks={name: rank for name, rank in ranked.ranks.items() if name != RERANK},
+        scores={name: score for name, score in ranked.scores.items() if name not in (FUSED, RERANK)},
         fused=ranked.scores.get(FUSED),
         rerank_position=None if reranked is None else reranked.position,
         rerank_score=None if reranked is None else reranked.score,

@@ -27,6 +27,7 @@ def serve(directory: Path, *, settings: Settings, on_ready: Callable[[str], None
     try:
         key = load_key(directory)
         with open_pipeline(directory, settings=settings) as pipeline:
+            pipeline.warm_up()  # what keeps it from answering is told before anything is served
             app = create_app(settings, pipeline=pipeline, key=key)
             config = uvicorn.Config(
                 app,

@@ -76,6 +76,14 @@ def test_a_superseder_that_is_not_effective_yet_displaces_nothing() -> None:
     assert usable([revision("A"), superseder]) == ["A@1"]
 
 
+def test_what_was_superseded_does_not_come_back_when_its_superseder_ends() -> None:
+    """R4: a visible superseder, effective or ended."""
+    old = revision("A")
+    ended = revision("B", effective_to="2025-05-01", supersedes=[revision_key("A")])
+
+    assert usable([old, ended]) == []
+
+
 def test_only_the_revision_that_is_named_is_superseded() -> None:
     superseder = revision("B", supersedes=[revision_key("A", "1")])
 

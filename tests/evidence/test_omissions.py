@@ -16,7 +16,7 @@ def stale(
     seen = snapshot([selected, *others])
     return [
         f"{key.namespace}/{key.source_id}@{key.revision}"
-        for key in stale_revisions([candidate(selected, "text")], requirements, snapshot=seen)
+        for key in stale_revisions([candidate(selected, "text").unit.key], requirements, snapshot=seen)
     ]
 
 
@@ -61,7 +61,7 @@ def test_a_revision_that_is_left_out_for_its_subject_is_not_stale() -> None:
     seen = snapshot([CURRENT, other_model], asked=eligibility(subject="k2"))
 
     policy = requires("policy", family("policy"))
-    assert stale_revisions([candidate(CURRENT, "text")], [policy], snapshot=seen) == ()
+    assert stale_revisions([candidate(CURRENT, "text").unit.key], [policy], snapshot=seen) == ()
 
 
 def test_the_record_gives_reasons_and_names_and_no_content() -> None:

@@ -197,9 +197,9 @@ def test_omit_optional_leaves_out_the_end_of_the_packing_order_and_nothing_manda
         assert all(tiers[position] is not MANDATORY for position in outcome.dropped)
 
 
-@pytest.mark.parametrize("count", [0, 1, 30])
-def test_the_work_is_one_measurement_for_each_unit_that_fits_and_three_more(count: int) -> None:
-    """Work follows the limit, not the size of the selection."""
+@pytest.mark.parametrize("count", [0, 1, 30, 999])
+def test_the_cut_is_found_in_a_few_measurements_and_is_tight(count: int) -> None:
+    """Work grows with the logarithm of the selection: the manifest records each packet that was measured."""
     asked: list[int] = []
 
     def measure(kept: Sequence[int]) -> Sizes:
@@ -207,5 +207,25 @@ def test_the_work_is_one_measurement_for_each_unit_that_fits_and_three_more(coun
         return Sizes(bytes=len(kept), tokens=None)
 
     limit = Limit(measure=Measure.BYTES, allowed=count)
-    pack([BACKGROUND] * 1000, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
-    assert len(asked) == count + 3
+    outcome = pack([BACKGROUND] * 1000, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
+    assert isinstance(outcome, Packed)
+    assert outcome.kept == tuple(range(count))
+    assert len(asked) <= 2 + 10
+    assert {count, count + 1} <= set(asked)
+
+
+def test_a_unit_that_fills_a_role_is_kept_where_the_packet_is_larger_without_it() -> None:
+    """R22: a packet that says which role is open may be larger than one that fills it."""
+    sizes = {(): 100, (0,): 40, (0, 1): 60, (0, 1, 2): 90}
+
+    def measure(kept: Sequence[int]) -> Sizes:
+        return Sizes(bytes=sizes[tuple(kept)], tokens=None)
+
+    limit = Limit(measure=Measure.BYTES, allowed=70)
+    tiers = [Tier.CONDITIONAL, BACKGROUND, BACKGROUND]
+    omitting = pack(tiers, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
+    refusing = pack(tiers, overflow=Overflow.REFUSE, limits=[limit], measure=measure)
+    assert isinstance(omitting, Packed)
+    assert omitting.kept == (0, 1)
+    assert isinstance(refusing, Refused)
+    assert refusing.would_fit == (Overflow.OMIT_OPTIONAL,)

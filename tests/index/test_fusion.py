@@ -84,6 +84,17 @@ def test_minmax_gives_a_row_without_a_lexical_match_0_there() -> None:
     assert shares(fused) == {c: 1.0, b: 0.5, a: 0.0}
 
 
+def test_minmax_gives_equal_scores_1_also_where_they_are_negative() -> None:
+    """R12: an `okapi` score may lie below 0; a non-match still gets 0."""
+    fused = fuse_minmax(
+        {"lexical": scored({1: -5, 2: -5}), "dense": scored({1: 0, 2: 0, 3: 9})},
+        dense_weight=Fraction(0),
+        order=ROW_ORDER,
+    )
+
+    assert shares(fused) == {1: 1.0, 2: 1.0, 3: 0.0}
+
+
 def test_minmax_gives_a_single_hit_1() -> None:
     fused = fuse_minmax({"lexical": scored({7: -5}), "dense": scored({7: 0})}, order=ROW_ORDER)
 
@@ -157,8 +168,11 @@ def test_minmax_equals_the_definition_in_rational_arithmetic(
     lexical: dict[int, int], dense: dict[int, int], weight: Fraction
 ) -> None:
     def share(scores: dict[int, int], row: int) -> Fraction:
-        spanned = [scores.get(other, 0) for other in lexical | dense]
-        low, high = min(spanned, default=0), max(spanned, default=0)
+        if len(set(scores.values())) > 1:
+            scores_in_span = [scores.get(other, 0) for other in lexical | dense]
+        else:
+            scores_in_span = list(scores.values())
+        low, high = min(scores_in_span, default=0), max(scores_in_span, default=0)
         if row not in scores:
             return Fraction(0)
         return Fraction(scores[row] - low, high - low) if high > low else Fraction(1)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 READY_S = 120
 STOP_S = 30
 
@@ -28,7 +29,14 @@ def fixture_served(
     catalog = tmp_path_factory.mktemp("demo") / "sample"
     shutil.copytree(sample_catalog, catalog)
     command = [sys.executable, "-m", "muniment", "demo", "--catalog", str(catalog), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=catalog.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         too_late = threading.Timer(READY_S, process.kill)
         too_late.start()
@@ -48,8 +56,8 @@ def test_the_url_a_token_for_each_principal_and_one_curl_are_printed(
     _, printed, catalog = served
 
     assert sum(line.startswith("curl ") for line in printed) == 1
-    tokens = json.loads((catalog.parent / "tokens.json").read_text())
-    assert stat.S_IMODE((catalog.parent / "tokens.json").stat().st_mode) == 0o600
+    tokens = json.loads((catalog.parent / ".muniment" / "tokens.json").read_text())
+    assert stat.S_IMODE((catalog.parent / ".muniment" / "tokens.json").stat().st_mode) == 0o600
     assert len(tokens) == 6
     assert all(any(token in line for line in printed) for token in tokens.values())
 

@@ -131,7 +131,7 @@ def test_revisions_that_wait_for_a_reindex_are_missing_and_counted(tmp_path: Pat
     with Catalog.open(tmp_path / "catalog") as catalog:
         extend(catalog, [record("C", "A new text."), record("D", "A foreign one.", tenant="red")])
         answer = search(pipeline_over(catalog))
-    assert answer["degraded"] == ["index: 1 usable revisions wait for a reindex"]
+    assert answer["degraded"] == ["index: usable revisions that wait for a reindex: 1"]
 
 
 def test_the_dense_product_may_be_chosen_and_changes_no_answer(catalog: Catalog) -> None:
