@@ -23,6 +23,7 @@ from index.catalog_read import Reading
 from index.compartments import Eligible, Visible, resolve, see
 from index.generation import Generation, current_name, open_current
 
+SCOPE_WEIGHT = 100  # what is kept for a scope that sees nothing, in revisions: so that there are never many of those
 REVISIONS_KEPT = 1_000_000  # over all that is kept for scopes; each costs 100 to 200 bytes in every scope that sees it
 
 Key = TypeVar("Key")
@@ -93,7 +94,7 @@ class Snapshot:
             holdings=self.reading.holdings,
             generation=self.generation,
         )
-        self._eligible.put(key, found, change=key.change, size=len(found.visible))
+        self._eligible.put(key, found, change=key.change, size=len(found.visible) + key.weight)
         return found
 
     def key_of(self, row: int) -> UnitKey:
@@ -113,7 +114,7 @@ class Snapshot:
         visible = self._visible.get(key)
         if visible is None:
             visible = see(self.reading.holdings, scope=scope, use=use)
-            self._visible.put(key, visible, change=key.change, size=len(visible.facts))
+            self._visible.put(key, visible, change=key.change, size=len(visible.facts) + SCOPE_WEIGHT)
         return visible
 
 
@@ -137,6 +138,14 @@ class _RequestKey:
     as_of: Instant | None
     subject: str | None
     filter: Filter
+
+    @property
+    def weight(self) -> int:
+        """What the key itself takes, in revisions: callers choose subjects and filters, and must not fill memory."""
+        asked = self.filter
+        named = [*(asked.family or ()), *(asked.source_id or ()), *(asked.owner or ())]
+        named += [value for _, values in asked.metadata for value in values]
+        return SCOPE_WEIGHT + len(named) + sum(map(len, named)) // 100
 
 
 def _holds(interval: Validity, at: Instant) -> bool:

@@ -18,6 +18,7 @@ AsPrincipal = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="print exactly the HTTP body")]
 Device = Annotated[str, typer.Option("--device", metavar="auto|cpu|cuda", help="where tensors live")]
 
+MAX_FILE_BYTES = 1 << 20  # of a principal or a request
 _DURATION = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -34,10 +35,16 @@ def read_principal(path: Path) -> Principal:
 
 def read_json(path: Path) -> object:
     """The strict JSON in a file. Raises UsageFailure naming the file."""
+    from server.source_place import SourceFileError, open_regular
+
     try:
-        return loads(path.read_bytes())
-    except OSError as error:
-        raise UsageFailure(f"{path}: cannot be read ({error.strerror})") from None
+        with open_regular(path) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise UsageFailure(f"{path}: has more than {MAX_FILE_BYTES} bytes")
+        return loads(data)
+    except SourceFileError as error:
+        raise UsageFailure(str(error)) from None
     except InvalidJson as error:
         raise UsageFailure(f"{path}: {error}") from None
 

@@ -30,7 +30,7 @@ def run(
     """
     from server.keys import load_key
     from server.scope import InvalidPrincipal, principal_of_record
-    from server.tokens import issue
+    from server.tokens import MAX_TOKEN_BYTES, issue
 
     if (tenant is None) != no_tenant:
         raise UsageFailure("say exactly one of --tenant T and --no-tenant")
@@ -48,4 +48,7 @@ def run(
     except InvalidPrincipal as error:
         raise UsageFailure(str(error)) from None
     key = load_key(Path(directory))
-    print(issue(principal, key=key, now_s=int(time.time()), lifetime_s=parse_duration_s(ttl)))
+    token = issue(principal, key=key, now_s=int(time.time()), lifetime_s=parse_duration_s(ttl))
+    if len(token) > MAX_TOKEN_BYTES:
+        raise UsageFailure(f"the token would have {len(token)} bytes, the server takes {MAX_TOKEN_BYTES}; say less")
+    print(token)

@@ -15,13 +15,21 @@ from server.errors import TooMany, Unavailable
 
 
 class Admission:
-    """Permits for requests. One instance for each event loop."""
+    """Permits for requests. One instance for each event loop.
 
-    def __init__(self, *, max_running: int, max_waiting: int, max_waiting_per_tenant: int) -> None:
+    A tenant runs at most `max_running_per_tenant` at once, so that its own queue forms behind its own requests and
+    others find a place.
+    """
+
+    def __init__(
+        self, *, max_running: int, max_running_per_tenant: int, max_waiting: int, max_waiting_per_tenant: int
+    ) -> None:
         self._places = anyio.Semaphore(max_running)
         self._max_inside = max_running + max_waiting
         self._max_of_tenant = max(1, max_waiting_per_tenant)
         self._inside: Counter[Namespace] = Counter()
+        self._max_running_of_tenant = max_running_per_tenant
+        self._places_of_tenant: dict[Namespace, anyio.Semaphore] = {}
 
     @asynccontextmanager
     async def admit(self, tenant: Namespace) -> AsyncIterator[None]:
@@ -34,10 +42,11 @@ class Admission:
         if self._inside.total() >= self._max_inside:
             raise Unavailable("the server has as many requests waiting as it may; try again in a second")
         self._inside[tenant] += 1
+        own = self._places_of_tenant.setdefault(tenant, anyio.Semaphore(self._max_running_of_tenant))
         try:
-            async with self._places:
+            async with own, self._places:
                 yield
         finally:
             self._inside[tenant] -= 1
             if not self._inside[tenant]:
-                del self._inside[tenant]
+                del self._inside[tenant], self._places_of_tenant[tenant]

@@ -42,12 +42,15 @@ def create_app(
         yield
         app.state.ready = False
 
-    app = FastAPI(title=TITLE, docs_url="/docs", redoc_url=None, lifespan=lifespan, version="0.1.0")
+    app = FastAPI(
+        title=TITLE, docs_url="/docs", redoc_url=None, redirect_slashes=False, lifespan=lifespan, version="0.1.0"
+    )
     app.state.ready = False
     app.state.pipeline = pipeline
     app.state.key = key
     app.state.admission = Admission(
         max_running=settings.max_running,
+        max_running_per_tenant=settings.max_running_per_tenant,
         max_waiting=settings.max_waiting,
         max_waiting_per_tenant=settings.max_waiting_per_tenant,
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import structlog
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.errors import Malformed, RequestError, TooLarge, TooMany, Unavailable, UnsupportedMedia, problem
@@ -65,6 +66,8 @@ class Edge:
         try:
             self._check_headers(scope)
             await self._app(scope, _counted(receive, self._max_body_bytes), send_named)
+        except ClientDisconnect:
+            self._log.debug("the client went away", request_id=request_id)
         except RequestError as error:
             if started:
                 raise

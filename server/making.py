@@ -22,6 +22,7 @@ from server.errors import StartError
 from server.keys import create_key
 from server.settings import Settings
 
+SMALLEST_TARGET = 16
 QUALIFICATION_FILE = "qualification.json"
 
 
@@ -44,6 +45,8 @@ def make_catalog(
     device: `cpu` or `cuda`, chosen already. Raises StartError, or what the models and the index refuse.
     """
     require_new(directory)
+    if target < SMALLEST_TARGET:
+        raise StartError(f"--target is {target}, at least {SMALLEST_TARGET} tokens make a unit")
     try:
         analyzer = Analyzer(language=language, stop_words=stop_words)
         chosen = formula(variant, k1=k1, b=b)

@@ -108,8 +108,10 @@ def _qualified_sizes(directory: Path, runtime: str) -> tuple[int, ...]:
         measured = json.loads((directory / QUALIFICATION_FILE).read_text())
     except (OSError, ValueError):
         return ONE_BY_ONE
+    if not isinstance(measured, dict) or measured.get("runtime") != runtime:
+        return ONE_BY_ONE
     sizes = measured.get("batch_sizes")
-    if measured.get("runtime") != runtime or not isinstance(sizes, list) or 1 not in sizes:
+    if not isinstance(sizes, list) or 1 not in sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
         return ONE_BY_ONE
     return tuple(sizes)
 

@@ -28,6 +28,9 @@ from server.tokens import MAX_TOKEN_BYTES, verify
 
 Body = TypeVar("Body", bound=BaseModel)
 router = APIRouter()
+PARSED_AT_ONCE_BYTES = 16_384  # parsed within a few milliseconds
+MAX_PATH = 200  # characters of the path in a problem
+NOBODY_THERE = 499  # as nginx logs it; no client ever sees it
 _LOG = structlog.get_logger("muniment.routes")
 
 
@@ -70,7 +73,8 @@ async def ready(request: Request) -> Response:
 
 def caller(request: Request, *, granted: str) -> Principal:
     """The principal of the bearer token. Raises Unauthenticated or Forbidden."""
-    header = request.headers.get("authorization", "")
+    headers = request.headers.getlist("authorization")
+    header = headers[0] if len(headers) == 1 else ""
     kind, _, token = header.partition(" ")
     if len(header) > MAX_TOKEN_BYTES or kind.lower() != "bearer" or not token:
         raise Unauthenticated("send `Authorization: Bearer <token>`")
@@ -82,11 +86,10 @@ def caller(request: Request, *, granted: str) -> Principal:
 
 async def read_body(request: Request, schema: type[Body]) -> Body:
     """The body as `schema`. Raises Malformed when it is no strict JSON, Invalid when it is outside the schema."""
-    try:
-        record = loads(await request.body())
-    except InvalidJson as error:
-        raise Malformed(str(error)) from None
-    return parse(record, schema)
+    body = await request.body()
+    if len(body) <= PARSED_AT_ONCE_BYTES:
+        return _read(body, schema)
+    return await anyio.to_thread.run_sync(_read, body, schema)  # a large body must not hold up other requests
 
 
 def parse(record: object, schema: type[Body]) -> Body:
@@ -96,7 +99,17 @@ def parse(record: object, schema: type[Body]) -> Body:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        if len(path) > MAX_PATH:
+            path = path[:MAX_PATH] + "…"
         raise Invalid(first["msg"].removeprefix("Value error, "), path=path) from None
+
+
+def _read(body: bytes, schema: type[Body]) -> Body:
+    try:
+        record = loads(body)
+    except InvalidJson as error:
+        raise Malformed(str(error)) from None
+    return parse(record, schema)
 
 
 async def answer(request: Request, principal: Principal, work: Callable[[Pipeline], Mapping[str, object]]) -> Response:
@@ -107,6 +120,8 @@ async def answer(request: Request, principal: Principal, work: Callable[[Pipelin
     admission: Admission = request.app.state.admission
     pipeline: Pipeline = request.app.state.pipeline
     async with admission.admit(principal.namespace):
+        if await request.is_disconnected():  # nobody waits for this answer any more
+            return Response(status_code=NOBODY_THERE)
         try:
             body = await anyio.to_thread.run_sync(work, pipeline)
         except IndexFault as error:  # its text may name a revision: it is for the log's reader, not for the caller

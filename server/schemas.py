@@ -21,6 +21,8 @@ from evidence.request import Adapter, Strategy
 MAX_DEPTH = 1000
 MAX_RRF_K = 1_000_000
 MAX_NAME = 512
+MAX_VALUES = 1000  # of a field of a filter
+MAX_FIELDS = 32  # of metadata in a filter
 
 
 class Channel(StrEnum):
@@ -60,6 +62,9 @@ _NULL_IS_DEFAULT = BeforeValidator(lambda value: {} if value is None else value)
 _NULL_IS_EMPTY = BeforeValidator(lambda value: [] if value is None else value)
 
 
+Values = Annotated[list[Annotated[Text, Field(max_length=MAX_NAME)]], Field(max_length=MAX_VALUES)]
+
+
 class Closed(BaseModel):
     """Strict, immutable, and closed to unknown fields."""
 
@@ -69,10 +74,12 @@ class Closed(BaseModel):
 class FilterBody(Closed):
     """Any-of per field, all fields together; an empty list matches nothing (R3)."""
 
-    family: list[Text] | None = Field(None, description="families of sources")
-    source_id: list[Text] | None = Field(None, description="source ids, in any namespace the caller sees")
-    owner: list[Text] | None = Field(None, description="owners")
-    metadata: dict[str, list[Text]] = Field({}, description="for each metadata field the values that pass")
+    family: Values | None = Field(None, description="families of sources")
+    source_id: Values | None = Field(None, description="source ids, in any namespace the caller sees")
+    owner: Values | None = Field(None, description="owners")
+    metadata: dict[Name, Values] = Field(
+        {}, max_length=MAX_FIELDS, description="for each metadata field the values that pass"
+    )
 
     def filter(self) -> Filter:
         """The filter as eligibility takes it."""

@@ -4,13 +4,17 @@ Scope comes from verified credentials alone: the claims of a token, or a princip
 catalog's own machine. Nothing in a request body widens it (R1).
 """
 
+import unicodedata
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from evidence.access import Principal, Scope
 from evidence.identity import PUBLIC, Namespace
 from server.errors import Forbidden, Unauthenticated
 
 GRANTABLE = ("search", "ingest", "ingest-public", "revoke", "audit", "admin")
+MAX_NAME = 512  # as of the labels that names are compared with
+_NAME = f"string of 1 to {MAX_NAME} characters without control characters"
 _LISTS = ("roles", "purposes", "regions", "cases")
 
 
@@ -41,13 +45,13 @@ def principal_of_record(record: object) -> Principal:
     if unknown:
         raise InvalidPrincipal(f"unknown field {unknown[0]!r}; allowed: sub, tenant, {', '.join(_LISTS)}, scope")
     subject = record.get("sub")
-    if not isinstance(subject, str) or not subject:
-        raise InvalidPrincipal("sub must be a non-empty string")
+    if not _is_name(subject):
+        raise InvalidPrincipal(f"sub must be a {_NAME}")
     if "tenant" not in record:
         raise InvalidPrincipal("tenant is required: a name, or null for public only")
     tenant = record["tenant"]
-    if tenant is not None and (not isinstance(tenant, str) or not tenant or tenant == PUBLIC):
-        raise InvalidPrincipal("tenant must be a non-empty string other than 'public', or null")
+    if tenant is not None and (not _is_name(tenant) or tenant == PUBLIC):
+        raise InvalidPrincipal(f"tenant must be a {_NAME} and not 'public', or null")
     scope = _strings(record, "scope", default=("search",))
     foreign = sorted(set(scope) - set(GRANTABLE))
     if foreign:
@@ -77,10 +81,18 @@ def scope_for(principal: Principal, *, purpose: str | None) -> Scope:
     return Scope(principal=principal, purpose=purpose)
 
 
+def _is_name(value: object) -> TypeGuard[str]:
+    return (
+        isinstance(value, str)
+        and 1 <= len(value) <= MAX_NAME
+        and not any(unicodedata.category(character) in ("Cc", "Cs") for character in value)
+    )
+
+
 def _strings(record: Mapping[object, object], name: str, *, default: tuple[str, ...]) -> tuple[str, ...]:
     if name not in record:
         return default
     value = record[name]
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise InvalidPrincipal(f"{name} must be a list of non-empty strings")
+    if not isinstance(value, list) or not all(_is_name(item) for item in value):
+        raise InvalidPrincipal(f"{name} must be a list, each entry a {_NAME}")
     return tuple(sorted(set(value)))

@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     max_k: int = Field(200, ge=1, le=1000, description="largest k of a request")
     max_broad_units: int = Field(20_000, ge=1, description="units that a broad packet may select")
     max_running: int = Field(4, ge=1, description="requests worked on at once")
+    max_running_per_tenant: int = Field(2, ge=1, description="requests of one tenant worked on at once")
     max_waiting: int = Field(256, ge=0, description="requests that may wait for a place, all tenants together")
     max_waiting_per_tenant: int = Field(64, ge=0, description="requests of one tenant that may wait or run")
     allowed_hosts: tuple[str, ...] = Field(("*",), description="Host header names that are served; * is any")
@@ -75,10 +76,14 @@ class Settings(BaseSettings):
 def load_settings(config: Path | None = None) -> Settings:
     """The settings of the environment over those of the TOML file. Raises StartError naming the first wrong one."""
     try:
+        if config is not None and config.exists() and not config.is_file():
+            raise StartError(f"{config}: not a regular file")
         written = {} if config is None else tomllib.loads(config.read_text())
+    except UnicodeDecodeError:
+        raise StartError(f"{config}: is not UTF-8") from None
     except OSError as error:
         raise StartError(f"{config}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise StartError(f"{config}: no valid TOML: {error}") from None
     unknown = sorted(set(written) - set(Settings.model_fields))
     if unknown:

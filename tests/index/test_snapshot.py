@@ -215,6 +215,7 @@ def test_a_second_request_of_the_same_scope_works_nothing_out_again(
 
 
 def test_what_is_kept_for_scopes_is_bounded_by_what_they_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("index.snapshot.SCOPE_WEIGHT", 0)
     monkeypatch.setattr("index.snapshot.REVISIONS_KEPT", 5)
     with indexed(tmp_path / "c", [revision("s", "one"), revision("t", "two")]) as made:
         snapshots = Snapshots(made)
@@ -224,6 +225,21 @@ def test_what_is_kept_for_scopes_is_bounded_by_what_they_see(tmp_path: Path, mon
             kept = [snapshot.resolve(eligibility(asking)).ranges is old.ranges for asking, old in reversed(found)]
 
     assert kept == [True, True, False, False]  # two of two revisions each fit, a third does not
+
+
+def test_filters_and_scopes_that_see_nothing_do_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What callers choose freely is bounded too: each filter of a thousand values takes room of its own."""
+    monkeypatch.setattr("index.snapshot.REVISIONS_KEPT", 5000)
+    nobody = scope(roles=["nobody"])
+    with indexed(tmp_path / "c", []) as made:
+        snapshots = Snapshots(made)
+        with snapshots.pin() as snapshot:
+            for number in range(20):
+                chosen = Filter(source_id=tuple(f"{number}-{value}" for value in range(1000)))
+                snapshot.resolve(replace(eligibility(nobody), filter=chosen))
+    assert len(snapshots._eligible._kept) <= 4
 
 
 def test_each_answer_is_of_one_state_while_others_write(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def test_a_search_outside_the_schema_is_refused_at_its_path(body: object, path: 
     [
         ({"strategy": "everything"}, "$.strategy"),
         ({"adapter": "xml"}, "$.adapter"),
-        ({"conversation": []}, "$.conversation"),
-        ({"tool_results": []}, "$.tool_results"),
+        ({"conversation": ["x"]}, "$.conversation"),
+        ({"tool_results": ["x"]}, "$.tool_results"),
         ({"on_overflow": "cut"}, "$.on_overflow"),
         ({"budget": {"max_tokens": 5}}, "$.budget"),
         ({"budget": {"window": 5}}, "$.budget"),
