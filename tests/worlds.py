@@ -146,7 +146,14 @@ def opened(directory: Path, *, now: Instant = NOW, **settings: Any) -> Iterator[
         yield pipeline_over(catalog, now=now, **settings)
 
 
-def pipeline_over(catalog: Catalog, *, now: Instant = NOW, encoder: Any = None, **settings: Any) -> Pipeline:
+def pipeline_over(
+    catalog: Catalog,
+    *,
+    now: Instant = NOW,
+    encoder: Any = None,
+    reranker: RerankerSlot | None = None,
+    **settings: Any,
+) -> Pipeline:
     """A pipeline over an open catalog."""
     return Pipeline(
         catalog,
@@ -155,7 +162,7 @@ def pipeline_over(catalog: Catalog, *, now: Instant = NOW, encoder: Any = None, 
         encoder=encoder or WordEncoder(),
         encoder_trouble=None,
         analyzer=ANALYZER,
-        reranker=RerankerSlot(_no_reranker),
+        reranker=reranker or RerankerSlot(_no_reranker),
         clock=lambda: now,
     )
 

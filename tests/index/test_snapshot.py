@@ -227,9 +227,7 @@ def test_what_is_kept_for_scopes_is_bounded_by_what_they_see(tmp_path: Path, mon
     assert kept == [True, True, False, False]  # two of two revisions each fit, a third does not
 
 
-def test_filters_and_scopes_that_see_nothing_do_not_pile_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_filters_and_scopes_that_see_nothing_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What callers choose freely is bounded too: each filter of a thousand values takes room of its own."""
     monkeypatch.setattr("index.snapshot.REVISIONS_KEPT", 5000)
     nobody = scope(roles=["nobody"])

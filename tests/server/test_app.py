@@ -290,3 +290,68 @@ def test_a_catalog_that_cannot_be_read_is_a_503_that_names_nothing(
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
     assert "CANARY" not in answer.text
+
+
+def test_the_largest_budget_is_answered_and_one_more_is_refused(client: TestClient, blue: dict[str, str]) -> None:
+    """R31: a sum of two limits still is an integer of a hashed record."""
+    largest = 2**52 - 1
+    budget = {"tokenizer": "o200k_base", "window": largest, "reserved_output_tokens": largest}
+
+    answer = client.post("/v1/packets", json={"query": "upload", "budget": budget}, headers=blue)
+    assert answer.json()["disposition"] == "refused-budget"
+    beyond = {**budget, "window": largest + 1}
+    assert client.post("/v1/packets", json={"query": "upload", "budget": beyond}, headers=blue).status_code == 422
+
+
+def test_fields_of_the_contract_that_are_empty_are_as_if_left_out(client: TestClient, blue: dict[str, str]) -> None:
+    empty = {"model": None, "source_id": None, "filter": None, "fusion": None, "requirements": None, "budget": None}
+
+    bare = client.post("/v1/packets", json={"query": "upload"}, headers=blue).json()
+    spelled = client.post(
+        "/v1/packets", json={"query": "upload", "conversation": [], "tool_results": [], **empty}, headers=blue
+    ).json()
+    assert bare["packet_id"] == spelled["packet_id"]
+
+
+def test_two_authorization_headers_are_no_credentials(client: TestClient, blue: dict[str, str]) -> None:
+    headers = [("authorization", blue["authorization"]), ("authorization", "Bearer x")]
+
+    assert client.get("/v1/catalog", headers=headers).status_code == 401
+
+
+def test_a_slash_too_many_is_not_redirected(client: TestClient) -> None:
+    answer = client.get("/v1/catalog/", headers={"host": "evil.example"}, follow_redirects=False)
+
+    assert answer.status_code == 404
+    assert "location" not in answer.headers
+
+
+def test_a_problem_does_not_grow_with_what_was_sent(client: TestClient, blue: dict[str, str]) -> None:
+    answer = client.post("/v1/search", json={"query": "x", "k" * 5000: 1}, headers=blue)
+
+    assert answer.status_code == 422
+    assert len(answer.content) < 1000
+
+
+def test_a_filter_has_at_most_a_thousand_values(client: TestClient, blue: dict[str, str]) -> None:
+    for count, status in ((1000, 200), (1001, 422)):
+        body = {"query": "x", "filter": {"source_id": [str(value) for value in range(count)]}}
+        assert client.post("/v1/search", json=body, headers=blue).status_code == status
+
+
+def test_a_host_that_is_not_allowed_gets_a_problem_with_an_id(tmp_path: Path) -> None:
+    build(tmp_path / "catalog", [])
+    settings = Settings(allowed_hosts=("muniment.example", "*.inside.example"))
+
+    with opened(tmp_path / "catalog") as pipeline:
+        app = create_app(settings, pipeline=pipeline, key=load_key(tmp_path / "catalog"))
+        with TestClient(app) as client:
+            for host, status in (
+                ("muniment.example:8000", 200),
+                ("a.inside.example", 200),
+                ("inside.example", 400),
+                ("evil.example", 400),
+            ):
+                answer = client.get("/health/live", headers={"host": host})
+                assert answer.status_code == status
+                assert answer.headers["x-request-id"]

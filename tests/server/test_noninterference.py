@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evidence.access import Principal
 from index.ranges import RowRanges
 from index.statistics import gather
 from server.pipeline import Pipeline
@@ -139,6 +140,41 @@ def test_every_channel_and_fusion_is_the_same(
     for query in queries()[:20]:
         request = parse({"query": query, "k": 7, "channel": channel, "fusion": method}, SearchRequest)
         assert without_run(visible.search(request, BLUE)) == without_run(full.search(request, BLUE))
+
+
+VARIATIONS: list[dict[str, object]] = [
+    {"purpose": "repair"},
+    {"as_of": "2025-06-01T00:00:00Z"},
+    {"as_of": "2023-06-01T00:00:00Z"},
+    {"use": "historical"},
+    {"use": "draft"},
+    {"subject": "k2"},
+    {"filter": {"family": ["upload", "case"]}},
+    {"filter": {"source_id": ["S-1", "R-1", "L-3"]}},
+    {"filter": {"owner": []}},
+]
+
+
+@pytest.mark.parametrize(
+    ("who", "variation"),
+    [
+        (who, variation)
+        for who in (BLUE, principal("blue", sub="bob"), principal(None))
+        for variation in VARIATIONS
+        if variation.get("purpose") in (None, *who.purposes)
+    ],
+    ids=lambda value: value.sub if isinstance(value, Principal) else str(value),
+)
+def test_every_use_moment_and_filter_is_the_same_for_each_caller(
+    worlds: tuple[Pipeline, Pipeline], who: Principal, variation: dict[str, object]
+) -> None:
+    visible, full = worlds
+
+    for query in queries()[:8]:
+        search = parse({"query": query, **variation}, SearchRequest)
+        packet = parse({"query": query, **variation}, PacketRequest)
+        assert without_run(visible.search(search, who)) == without_run(full.search(search, who))
+        assert without_run(visible.packet(packet, who)) == without_run(full.packet(packet, who))
 
 
 def test_global_statistics_would_be_noticed(worlds: tuple[Pipeline, Pipeline], monkeypatch: pytest.MonkeyPatch) -> None:
