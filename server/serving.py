@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -32,7 +33,7 @@ def serve(directory: Path, *, settings: Settings, on_ready: Callable[[str], None
             config = uvicorn.Config(
                 app,
                 log_config=None,
-                log_level=settings.log_level,
+                log_level="warning",  # its own notes on starting and stopping say nothing that ours do not
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=DRAIN_S,
@@ -42,7 +43,8 @@ def serve(directory: Path, *, settings: Settings, on_ready: Callable[[str], None
             host = f"[{settings.host}]" if ":" in settings.host else settings.host
             server = _Announcing(config, url=f"http://{host}:{listener.getsockname()[1]}", on_ready=on_ready)
             structlog.get_logger("muniment.serving").info("starting", device=str(pipeline.device))
-            server.run(sockets=[listener])
+            with suppress(KeyboardInterrupt):  # Ctrl-C is how one stops it, and no failure
+                server.run(sockets=[listener])
     finally:
         listener.close()
 

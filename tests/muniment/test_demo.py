@@ -88,13 +88,15 @@ def test_the_line_works_when_it_is_pasted_into_a_shell(
     assert json.loads(pasted.stdout)["disposition"] == "accepted"
 
 
-def test_a_signal_ends_it_calmly(served: tuple["subprocess.Popen[str]", list[str], Path]) -> None:
+def test_an_interrupt_ends_it_calmly(served: tuple["subprocess.Popen[str]", list[str], Path]) -> None:
     process, _, _ = served
 
-    process.send_signal(signal.SIGTERM)
-    process.wait(timeout=STOP_S)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=STOP_S) == 0
     assert process.stderr is not None
-    assert "Traceback" not in process.stderr.read()
+    for line in process.stderr.read().splitlines():
+        assert "Traceback" not in line
+        assert line.startswith("{")  # our own log, one JSON object a line
 
 
 def _without_proxies() -> dict[str, str]:
