@@ -28,7 +28,7 @@ from server.logs import set_up_logs
 
 app = typer.Typer(
     name="muniment",
-    help="Evidence packets from a hybrid index: eligible, exact, measured, replayable.",
+    help="Evidence packets from a hybrid index: eligible, exact, measured.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
