@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from index.catalog import Catalog
 from muniment.options import read_principal
 from server.pipeline import Pipeline
 from server.schemas import SearchRequest
@@ -105,6 +106,10 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(
         ["init", "NEW", "--encoder", "absent"],
         ["init", "NEW", "--language", "klingon"],
         ["init", "NEW", "--bm25", "bm42"],
+        ["init", "NEW", "--k1", "-1"],
+        ["init", "NEW", "--b", "2"],
+        ["init", "NEW", "--target", "0"],
+        ["search", "CATALOG", "x", "--as", "/dev/zero"],
         ["search", "CATALOG", "x", "--as", "absent.json"],
         ["search", "CATALOG", "x", "--as", "FILE"],
         ["search", "CATALOG", "x", "--as", "PRINCIPAL", "-k", "0"],
@@ -190,6 +195,14 @@ def test_a_whole_catalog_verifies_and_a_damaged_one_does_not(catalog: Path, caps
     ran = run(capsys, "verify", catalog)
     assert ran.status == 1
     assert "codes.int8" in ran.out
+
+
+def test_the_parameters_of_the_formula_are_in_the_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """R9."""
+    assert run(capsys, "init", tmp_path / "c", "--bm25", "okapi", "--k1", "0.9", "--b", "0.4").status == 0
+
+    with Catalog.open(tmp_path / "c") as catalog:
+        assert (catalog.recipe.bm25, catalog.recipe.k1, catalog.recipe.b) == ("okapi", "0.9", "0.4")
 
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -355,3 +355,17 @@ def test_a_host_that_is_not_allowed_gets_a_problem_with_an_id(tmp_path: Path) ->
                 answer = client.get("/health/live", headers={"host": host})
                 assert answer.status_code == status
                 assert answer.headers["x-request-id"]
+
+
+def test_no_work_is_done_for_a_client_that_has_gone(
+    client: TestClient, blue: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worked: list[object] = []
+
+    async def gone(_: object) -> bool:
+        return True
+
+    monkeypatch.setattr("starlette.requests.Request.is_disconnected", gone)
+    monkeypatch.setattr(client.app.state.pipeline, "search", worked.append)  # type: ignore[attr-defined]  # FastAPI's
+    client.post("/v1/search", json={"query": "x"}, headers=blue)
+    assert worked == []

@@ -141,3 +141,42 @@ def test_the_dense_product_may_be_chosen_and_changes_no_answer(catalog: Catalog)
     for answer in answers:
         assert answer.pop("run")["device"] == "cpu"
     assert answers[0] == answers[1]
+
+
+def test_a_broad_packet_takes_what_waits_for_a_reindex_since_nothing_is_scored(tmp_path: Path) -> None:
+    build(tmp_path / "catalog", RECORDS)
+    with Catalog.open(tmp_path / "catalog") as catalog:
+        extend(catalog, [record("C", "A new text."), record("D", "A foreign one.", tenant="red")])
+        answer = packet(pipeline_over(catalog), strategy="broad")
+    assert [one["source_id"] for one in answer["packet"]["evidence"]] == ["A", "B", "C"]
+    assert answer["manifest"]["degraded"] == []
+
+
+def test_a_query_that_the_encoder_cut_is_stated_with_what_it_read(catalog: Catalog) -> None:
+    """R14: nothing is cut in silence."""
+
+    class ShortWindow(WordEncoder):
+        def truncated(self, query: str) -> tuple[int, int]:
+            return 5, 200
+
+    answer = search(pipeline_over(catalog, encoder=ShortWindow()))
+    assert answer["degraded"] == ["dense: the encoder read 5 of the query's 200 tokens"]
+
+
+def test_an_older_revision_of_a_source_that_was_ranked_and_not_selected_is_named_stale(tmp_path: Path) -> None:
+    """R16: a reason and a name, no content; a foreign revision of the same source id has neither."""
+    older = {"effective_from": "2024-01-01T00:00:00Z"}
+    newer = {"effective_from": "2025-01-01T00:00:00Z"}
+    records = [
+        record("A", "The upload limit is 25 MB."),
+        record("B", "Limits of another kind, long ago: CANARY.", revision="1", **older),
+        record("B", "Limits of another kind.", revision="2", **newer),
+        record("B", "A foreign one.", tenant="red", revision="0", **older),
+    ]
+    build(tmp_path / "catalog", records)
+    with Catalog.open(tmp_path / "catalog") as catalog:
+        answer = packet(pipeline_over(catalog), k=1)
+    stale = [item for item in answer["manifest"]["omissions"]["items"] if item["reason"] == "stale"]
+    assert [one["source_id"] for one in answer["packet"]["evidence"]] == ["A"]
+    assert stale == [{"reason": "stale", "namespace": "public", "source_id": "B", "revision": "1"}]
+    assert "CANARY" not in str(answer)
