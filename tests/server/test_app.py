@@ -366,6 +366,13 @@ def test_no_work_is_done_for_a_client_that_has_gone(
         return True
 
     monkeypatch.setattr("starlette.requests.Request.is_disconnected", gone)
-    monkeypatch.setattr(client.app.state.pipeline, "search", worked.append)  # type: ignore[attr-defined]  # FastAPI's
+
+    def work(*asked: object) -> dict[str, object]:
+        worked.append(asked)
+        return {}
+
+    monkeypatch.setattr(client.app.state.pipeline, "search", work)  # type: ignore[attr-defined]  # FastAPI's
     client.post("/v1/search", json={"query": "x"}, headers=blue)
     assert worked == []
+    monkeypatch.undo()
+    assert client.post("/v1/search", json={"query": "x"}, headers=blue).status_code == 200
