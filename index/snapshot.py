@@ -97,10 +97,6 @@ class Snapshot:
         self._eligible.put(key, found, change=key.change, size=len(found.visible) + key.weight)
         return found
 
-    def key_of(self, row: int) -> UnitKey:
-        """The unit that `row` stands for."""
-        return self.generation.key_of(row)
-
     def keys_of(self, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> list[UnitKey]:
         """The units that `rows` stand for, in that order."""
         return self.generation.keys_of(rows)

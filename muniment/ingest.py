@@ -88,7 +88,7 @@ def ingest(
     checked = check_paths(paths, source_format=SourceFormat(source_format), default_label=_default_label(label))
     with Catalog.open(directory) as catalog, shown_progress() as progress:
         encoder = open_encoder(catalog, settings=settings_for("cpu"), device=choose_device("cpu"))
-        chunker = Chunker.of(catalog.recipe, encoder.counter)
+        chunker = Chunker.of(catalog.recipe, encoder.counter, document_window=encoder.document_window)
         if dry_run:
             return rehearse(
                 catalog,

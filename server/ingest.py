@@ -72,11 +72,11 @@ class Chunker:
     contextual: bool
 
     @classmethod
-    def of(cls, recipe: Recipe, counter: TokenCounter) -> "Chunker":
-        """The chunker of a recipe, over its encoder's own tokenizer."""
+    def of(cls, recipe: Recipe, counter: TokenCounter, *, document_window: int) -> "Chunker":
+        """The chunker of a recipe, over its encoder's own tokenizer and the window left beside the document prompt."""
         return cls(
             counter=counter,
-            window=recipe.window - counter.count(recipe.document_prompt),
+            window=document_window,
             target=recipe.chunk_target,
             contextual=recipe.contextual,
         )
