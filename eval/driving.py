@@ -12,8 +12,8 @@ from eval.measures import Measure
 from eval.quality import evaluate
 from evidence.access import Principal
 from evidence.canonical import Json
+from server.parsing import parse
 from server.pipeline import Pipeline
-from server.routes import parse
 from server.schemas import Channel, Fusion, SearchRequest
 
 MOST_HITS = 200  # units a search is asked for; a source may take several of them

@@ -3,7 +3,7 @@
 Useful for the one visibility decision (R1, R2, R3). Not useful for time, status or subject: see eligibility.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evidence.canonical import Json, digest
 from evidence.identity import PUBLIC, Namespace
@@ -36,7 +36,12 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who asks, from verified credentials only. `tenant` None sees public only. Tuples are sorted, without repeats."""
+    """Who asks, from verified credentials only. `tenant` None sees public only. Tuples are sorted, without repeats.
+
+    personal: whether the role `user:<sub>` is held; only a revocation takes it (`evidence/grants.py`).
+    token_id: of the token that named the principal. It decides whether that token is still good, and nothing else:
+    it is in no record, and two principals that differ in it are equal.
+    """
 
     sub: str
     tenant: Namespace | None
@@ -45,11 +50,18 @@ class Principal:
     regions: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
     scope: tuple[str, ...] = ("search",)
+    personal: bool = True
+    token_id: str | None = field(default=None, compare=False)
 
     @property
     def namespace(self) -> Namespace:
         """The namespace this principal acts in."""
         return PUBLIC if self.tenant is None else self.tenant
+
+    @property
+    def personal_role(self) -> str:
+        """The role of this subject alone."""
+        return f"user:{self.sub}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +83,7 @@ class Scope:
             "cases": principal.cases,
             "scope": principal.scope,
             "purpose": self.purpose,
+            **({} if principal.personal else {"personal": False}),
         }
 
     @property
@@ -84,9 +97,10 @@ def admits(label: Label, scope: Scope) -> bool:
     Every principal also holds the role `user:<sub>`. A purpose of None admits only labels without purposes.
     """
     principal = scope.principal
+    own = (principal.personal_role,) if principal.personal else ()
     return (
         label.namespace in (PUBLIC, principal.tenant)
-        and _meets(label.roles, (*principal.roles, f"user:{principal.sub}"))
+        and _meets(label.roles, (*principal.roles, *own))
         and (not label.purposes or scope.purpose in label.purposes)
         and _meets(label.regions, principal.regions)
         and _meets(label.cases, principal.cases)

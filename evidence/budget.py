@@ -1,7 +1,8 @@
 """How large may a packet be, how is it measured, and which limit does it break? (pure)
 
-Two measures exist: UTF-8 bytes of the rendered body, and tokens of the target model's own tokenizer over that whole
-body. Neither is ever estimated from the other (R23). Limits are inclusive: a packet at exactly the limit fits.
+Two measures exist: UTF-8 bytes of the rendered body, and tokens of the target model's own tokenizer, over that whole
+body or over the segment of one slot. Neither is ever estimated from the other (R23). Limits are inclusive: a packet
+at exactly the limit fits.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +11,8 @@ from enum import StrEnum
 
 from evidence.canonical import Json
 from evidence.errors import InvalidRequest
-from evidence.query_class import QueryClass, Slot
+from evidence.query_class import QueryClass
+from evidence.slots import Slot
 
 _LARGEST = 2**52 - 1  # so that a sum of two is still an integer of a hashed record (R31)
 
@@ -20,8 +22,22 @@ class Measure(StrEnum):
 
     BYTES = "bytes"
     TOKENS = "tokens"
+    POLICY_SLOT = f"slot:{Slot.SYSTEM_POLICY.value}"
+    TASK_SLOT = f"slot:{Slot.TASK.value}"
+    CONVERSATION_SLOT = f"slot:{Slot.CONVERSATION.value}"
     EVIDENCE_SLOT = f"slot:{Slot.RETRIEVED_EVIDENCE.value}"
+    TOOLS_SLOT = f"slot:{Slot.TOOL_RESULTS.value}"
+    TURN_SLOT = f"slot:{Slot.CALLER_TURN.value}"
     WINDOW = "window"  # tokens of the input and the reserved output together
+
+
+def slot_measure(slot: Slot) -> Measure:
+    """The measure of one slot's own segment.
+
+    >>> slot_measure(Slot.TASK)
+    <Measure.TASK_SLOT: 'slot:task'>
+    """
+    return Measure(f"slot:{slot.value}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +68,14 @@ class TokenMeter:
     """The target model's own tokenizer, as a counter.
 
     count: tokens of a whole text, exactly, without special tokens, truncation or padding; equal text, equal count.
+    count_joined: what `count` gives for these pieces as one text, exactly; it may be faster where pieces return.
     digest: of the tokenizer's files.
     """
 
     name: str
     digest: str
     count: Callable[[str], int]
+    count_joined: Callable[[Sequence[str]], int]
 
     def record(self) -> dict[str, Json]:
         return {"name": self.name, "digest": self.digest}
@@ -65,13 +83,18 @@ class TokenMeter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """What a rendered body measures. `tokens` is None where no tokenizer was named."""
+    """What a rendered body measures.
+
+    tokens: of the whole body. evidence_tokens: of the retrieved-evidence slot's segment alone; where that is the whole
+    body, as for the `json` adapter, they are equal. Both are None where no tokenizer was named.
+    """
 
     bytes: int
     tokens: int | None
+    evidence_tokens: int | None = None
 
     def record(self) -> dict[str, Json]:
-        return {"bytes": self.bytes, "tokens": self.tokens}
+        return {"bytes": self.bytes, "tokens": self.tokens, "evidence_tokens": self.evidence_tokens}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +109,9 @@ class Limit:
         """How much of the measure a body of these sizes needs, the reserve included."""
         if self.measure is Measure.BYTES:
             return sizes.bytes
-        assert sizes.tokens is not None, "limits_for gives token limits only together with a tokenizer"
-        return sizes.tokens + self.reserved
+        tokens = sizes.evidence_tokens if self.measure is Measure.EVIDENCE_SLOT else sizes.tokens
+        assert tokens is not None, "limits_for gives token limits only together with a tokenizer"
+        return tokens + self.reserved
 
     def holds(self, sizes: Sizes) -> bool:
         return self.needed(sizes) <= self.allowed
@@ -97,9 +121,11 @@ class Limit:
 
 
 def limits_for(budget: Budget, query_class: QueryClass, *, meter: TokenMeter | None) -> tuple[Limit, ...]:
-    """All limits of a request, in the order in which they are checked.
+    """All limits under which a selection is packed, in the order in which they are checked.
 
-    The class's slot budget applies only when a tokenizer was named. Raises InvalidRequest for a token limit in the
+    Those of the other slots do not depend on the selection: see prompt. `max_tokens` and `window` are over the whole
+    input. The class's budget of the evidence slot applies only when a tokenizer was named.
+    Raises InvalidRequest for a token limit in the
     request itself without one: there is no other way to count tokens.
     """
     limits: list[Limit] = []

@@ -4,19 +4,16 @@ A handle depends on namespace, source, revision and span digest alone: the same 
 packet and in every hit, and its place in a list never matters (R27).
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidence.canonical import Json, canonical, digest
+from evidence.canonical import Json, digest
 from evidence.envelope import Candidate
 from evidence.errors import BrokenGuarantee
 from evidence.identity import unit_id
+from evidence.short_name import short_name
 from evidence.snapshot import Snapshot
 from evidence.unit import Unit
-
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: no I, L, O, U to misread
-_CHARACTERS = 16  # 80 bits: two of a million passages collide with a chance of 4 in 10^13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +58,9 @@ def span_digest(unit: Unit) -> str:
 
 
 def citation_handle(unit: Unit) -> str:
-    """`EV-` and 16 characters of Crockford's base 32: the first 80 bits of a SHA-256 over what the handle names."""
+    """`EV-` and 16 characters: 80 bits, so that two of a million passages collide with a chance of 4 in 10^13."""
     key = unit.key
-    named = canonical([key.namespace, key.source_id, key.revision, span_digest(unit)])
-    bits = int.from_bytes(hashlib.sha256(named).digest(), "big") >> (256 - 5 * _CHARACTERS)
-    return "EV-" + "".join(_ALPHABET[bits >> 5 * place & 31] for place in reversed(range(_CHARACTERS)))
+    return short_name("EV-", [key.namespace, key.source_id, key.revision, span_digest(unit)])
 
 
 def citation_handles(units: Sequence[Unit]) -> tuple[str, ...]:

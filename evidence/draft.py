@@ -1,19 +1,21 @@
 """What would a packet of these units say, and what would it measure? (pure)
 
-Positions are those of the selection, always ascending: the evidence keeps the order of the selection.
+Positions are those of the arranged selection, always ascending: the evidence keeps its order.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evidence.adapters import Renderer, renderer_for
+from evidence.arrangement import Arrangement
 from evidence.budget import Sizes, TokenMeter
 from evidence.canonical import Json
 from evidence.citations import citation_handles
-from evidence.coverage import Assessment, Coverage, assess, cover
-from evidence.envelope import Candidate
+from evidence.coverage import Coverage, cover
+from evidence.means import Means
 from evidence.packet import evidence_item, packet_record
-from evidence.packing import Tier
-from evidence.render import RenderedItem, join, joined_bytes, render_item, render_json
+from evidence.prompt import Prompt
+from evidence.render import Frame, RenderedItem
 from evidence.request import PacketRequest
 from evidence.snapshot import Snapshot
 
@@ -24,68 +26,85 @@ class Draft:
 
     request: PacketRequest
     snapshot: Snapshot
-    selection: tuple[Candidate, ...]
+    arrangement: Arrangement
+    renderer: Renderer
     meter: TokenMeter | None
-    assessment: Assessment
+    prompt: Prompt | None
     handles: tuple[str, ...]
     evidence: tuple[dict[str, Json], ...]
     items: tuple[RenderedItem, ...]
 
-    def tiers(self) -> tuple[Tier, ...]:
-        """How much each unit matters, by position."""
-        return tuple(self._tier(position) for position in range(len(self.selection)))
-
     def coverage(self, kept: Sequence[int]) -> Coverage:
-        return cover(self.assessment, kept, handles=self.handles, usable_units=self.snapshot.usable_units)
+        return cover(
+            self.arrangement.assessment,
+            kept,
+            handles=self.handles,
+            usable_units=self.snapshot.usable_units,
+            duplicates=self.arrangement.duplicates,
+        )
 
     def packet(self, kept: Sequence[int]) -> dict[str, Json]:
         """The packet that holds the units at these positions."""
-        return self._packet(kept, [self.evidence[position] for position in kept])
+        selection = self.arrangement.selection
+        return packet_record(
+            self.request,
+            [self.evidence[position] for position in kept],
+            snapshot=self.snapshot,
+            coverage=self.coverage(kept),
+            groups=self.arrangement.groups,
+            handles={selection[position].unit.key: self.handles[position] for position in kept},
+            cut=len(kept) < len(self.arrangement.offered),
+        )
 
-    def frame(self, kept: Sequence[int]) -> str:
+    def frame(self, kept: Sequence[int]) -> Frame:
         """The text of that packet, but for its evidence."""
-        return render_json(self._packet(kept, []))
+        return self.renderer.frame(self.packet(kept), prompt=self.prompt)
 
     def body(self, kept: Sequence[int]) -> str:
-        """The whole text of that packet."""
-        return join(self.frame(kept), self.items_of(kept))
+        """The whole text of that packet, written in one go."""
+        return self.renderer.write(self.packet(kept), prompt=self.prompt)
 
     def sizes(self, kept: Sequence[int]) -> Sizes:
-        """What that text measures, whole: the bytes by exact addition, the tokens by a count over all of it."""
+        """What that text measures, whole: the bytes by exact addition, the tokens of all pieces as one text."""
         frame, items = self.frame(kept), self.items_of(kept)
-        tokens = None if self.meter is None else self.meter.count(join(frame, items))
-        return Sizes(bytes=joined_bytes(frame, items), tokens=tokens)
+        size = frame.size_bytes(items)
+        if self.meter is None:
+            return Sizes(bytes=size, tokens=None)
+        tokens = self.meter.count_joined(frame.pieces(items))
+        evidence = tokens if self.prompt is None else self.meter.count_joined(frame.evidence_pieces(items))
+        return Sizes(bytes=size, tokens=tokens, evidence_tokens=evidence)
 
     def items_of(self, kept: Sequence[int]) -> list[RenderedItem]:
         return [self.items[position] for position in kept]
 
-    def _packet(self, kept: Sequence[int], evidence: Sequence[Json]) -> dict[str, Json]:
-        cut = len(kept) < len(self.selection)
-        return packet_record(self.request, evidence, snapshot=self.snapshot, coverage=self.coverage(kept), cut=cut)
-
-    def _tier(self, position: int) -> Tier:
-        if position in self.assessment.mandatory:
-            return Tier.MANDATORY
-        return Tier.CONDITIONAL if position in self.assessment.conditional else Tier.BACKGROUND
+    def handles_of(self, kept: Sequence[int]) -> list[str]:
+        return [self.handles[position] for position in kept]
 
 
 def draft(
-    request: PacketRequest, selection: tuple[Candidate, ...], *, snapshot: Snapshot, meter: TokenMeter | None
+    request: PacketRequest, arrangement: Arrangement, *, snapshot: Snapshot, means: Means, prompt: Prompt | None
 ) -> Draft:
-    """Assess a selection and write each of its units."""
-    assessment = assess(request.requirements, selection, snapshot=snapshot)
+    """Write each unit of an arranged selection for the request's adapter."""
+    selection, assessment = arrangement.selection, arrangement.assessment
+    renderer = renderer_for(request.adapter, means.template)
     handles = citation_handles([candidate.unit for candidate in selection])
     evidence = tuple(
-        evidence_item(candidate, handle=handle, support_role=support_role)
-        for candidate, handle, support_role in zip(selection, handles, assessment.support_roles, strict=True)
+        evidence_item(
+            candidate,
+            handle=handle,
+            support_role=assessment.support_roles[position],
+            group=arrangement.group_of(position),
+        )
+        for position, (candidate, handle) in enumerate(zip(selection, handles, strict=True))
     )
     return Draft(
         request=request,
         snapshot=snapshot,
-        selection=selection,
-        meter=meter,
-        assessment=assessment,
+        arrangement=arrangement,
+        renderer=renderer,
+        meter=means.meter,
+        prompt=prompt,
         handles=handles,
         evidence=evidence,
-        items=tuple(render_item(item) for item in evidence),
+        items=tuple(renderer.item(item) for item in evidence),
     )

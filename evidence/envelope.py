@@ -4,10 +4,12 @@ Facts of the source first, then the trace that retrieval left. Assembly wraps a 
 it decides (inclusion, support role, place in the rendered text) stands in the manifest.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from evidence.canonical import Json
+from evidence.identity import RevisionKey
 from evidence.revision import Claim, RevisionFacts
 from evidence.unit import Unit
 
@@ -61,6 +63,10 @@ class Candidate:
     facts: RevisionFacts
     claims: tuple[Claim, ...]
     trace: RetrievalTrace
+
+
+UnitsOf: TypeAlias = Callable[[RevisionKey], Sequence[Candidate]]
+"""All units of a usable revision, in text order, with the trace of those that were ranked."""
 
 
 def owned_claims(claims: Iterable[Claim], *, text: str, start: int, end: int) -> tuple[Claim, ...]:

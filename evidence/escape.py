@@ -66,6 +66,15 @@ def escape_strings(json_text: str) -> str:
     return _json_string().sub(_escape_string, json_text)
 
 
+def holds_control(text: str) -> bool:
+    r"""Whether a plain text of ours holds a character of the set. Line breaks do not count: they part its lines.
+
+    >>> holds_control("one line\nand another"), holds_control("<|im_start|>")
+    (False, True)
+    """
+    return _hostile().search(text.replace("\n", "")) is not None
+
+
 def _escape_string(string: re.Match[str]) -> str:
     return _hostile().sub(_escape_character, string.group())
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evidence.canonical import Json
 from evidence.citations import HandleRecord
+from evidence.conflict import ConflictGroup
 from evidence.envelope import Candidate
 from evidence.identity import RevisionKey, unit_id
 from evidence.packing import Tier
@@ -18,6 +19,7 @@ from evidence.state import Reason, SupportRole
 class Inclusion:
     """What assembly decided about an included unit. The candidate inside is as retrieval left it.
 
+    group: its conflict group, None for a unit that nobody contradicts. brought_in: whether that group brought it in.
     rendered_span: where the passage stands in the rendered body, `[start, end)` in code points.
     bytes: what its item takes of the body.
     """
@@ -27,8 +29,15 @@ class Inclusion:
     tier: Tier
     support_role: SupportRole
     roles: tuple[str, ...]
+    group: ConflictGroup | None
+    brought_in: bool
     rendered_span: tuple[int, int]
     bytes: int
+
+    @property
+    def reason(self) -> Reason:
+        """Why it is in, and how it stands there (R16)."""
+        return Reason.INCLUDED if self.group is None else self.group.reason(self.candidate.unit.key)
 
     def record(self, *, snapshot: Snapshot, scope_digest: str) -> dict[str, Json]:
         """The full envelope: facts, then the retrieval trace, then the decision. `scope_digest`: of its scope."""
@@ -53,10 +62,12 @@ class Inclusion:
             },
             "trace": self.candidate.trace.record(),
             "decision": {
-                "reason": Reason.INCLUDED.value,
+                "reason": self.reason.value,
                 "tier": self.tier.value,
                 "support_role": self.support_role.value,
                 "roles": list(self.roles),
+                "conflict_group": None if self.group is None else self.group.id,
+                "brought_in": self.brought_in,
                 "rendered_span": list(self.rendered_span),
                 "bytes": self.bytes,
             },

@@ -7,17 +7,19 @@ The caller's manifest: made from nothing but what the caller may see, with no cl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evidence.budget import Limit, Sizes, TokenMeter
+from evidence.arrangement import Arrangement
+from evidence.budget import Limit, Sizes
 from evidence.canonical import Json, digest
+from evidence.chat import ChatTemplate
 from evidence.coverage import Coverage
+from evidence.draft import Draft
 from evidence.escape import ESCAPE_NAME, UNICODE_VERSION
 from evidence.inclusion import Inclusion
+from evidence.layers import layer_digests
+from evidence.means import Means
 from evidence.omissions import Omissions
-from evidence.packing import POLICY, Attempt, Refused, Tier
-from evidence.ranking import LayerDigests, Retrieval
-from evidence.render import RENDERER
-from evidence.request import PacketRequest
-from evidence.snapshot import Snapshot
+from evidence.packing import POLICY, Attempt
+from evidence.ranking import Retrieval
 from evidence.state import Behaviour, Disposition, State
 
 SCHEMA = "muniment.manifest/1"
@@ -29,17 +31,17 @@ class Decision:
     """Everything that assembly decided. In a refusal `coverage` and `state` are those of the complete selection, which
     was measured and not handed over; nothing is included then.
 
-    tiers: the tier of each unit of the selection. attempts: the packings that were measured, in order.
+    arrangement: the complete selection. attempts: the packings that were measured, in order.
     sizes, semantic_hash, rendered_hash: of the accepted packet, None without one.
     """
 
+    arrangement: Arrangement
     inclusions: tuple[Inclusion, ...]
     omissions: Omissions
-    tiers: tuple[Tier, ...]
     attempts: tuple[Attempt, ...]
     limits: tuple[Limit, ...]
     sizes: Sizes | None
-    refusal: Refused | None
+    refusal: Mapping[str, Json] | None
     coverage: Coverage
     state: State
     behaviour: Behaviour
@@ -56,23 +58,15 @@ class Manifest:
     record: Mapping[str, Json]
 
 
-def seal(record: Mapping[str, Json], *, semantic_hash: str | None, rendered_hash: str | None) -> Manifest:
-    """Add the hashes: the manifest hash is taken with the other two in place and itself not there."""
-    hashes: dict[str, Json] = {"semantic": semantic_hash, "rendered": rendered_hash}
+def seal(record: Mapping[str, Json], *, hashes: Mapping[str, Json]) -> Manifest:
+    """Add the hashes: the manifest's own is taken with the other two in place and itself not there."""
     packet_id = digest({**record, "hashes": hashes})
     return Manifest(packet_id=packet_id, record={**record, "hashes": {**hashes, "manifest": packet_id}})
 
 
-def manifest(
-    request: PacketRequest,
-    *,
-    snapshot: Snapshot,
-    retrieval: Retrieval,
-    meter: TokenMeter | None,
-    decision: Decision,
-) -> Manifest:
+def manifest(drafted: Draft, *, retrieval: Retrieval, means: Means, decision: Decision) -> Manifest:
     """The manifest of one answer, sealed."""
-    tokenizer = None if meter is None else meter.record()
+    request, snapshot, arrangement = drafted.request, drafted.snapshot, decision.arrangement
     scope_digest = snapshot.eligibility.scope.digest
     valid = snapshot.validity.record() if snapshot.eligibility.as_of is None else None
     record: dict[str, Json] = {
@@ -83,16 +77,22 @@ def manifest(
         "catalog_version": snapshot.catalog_version,
         "valid": valid,
         "recipe": {"digest": snapshot.recipe_digest, "record": dict(snapshot.recipe)},
-        "strategy": {"name": request.strategy.value, "k": request.k, "parameters": dict(retrieval.parameters)},
+        "strategy": {
+            "name": request.strategy.value,
+            "k": request.k,
+            "parameters": dict(retrieval.parameters),
+            "widened": [widening.record() for widening in arrangement.widenings],
+        },
         "stats_scope": retrieval.stats_scope,
         "degraded": list(retrieval.degraded),
-        "model": None,
-        "tokenizer": tokenizer,
-        "template": None,
+        "model": None if means.model is None else dict(means.model),
+        "tokenizer": None if means.meter is None else means.meter.record(),
+        "template": None if means.template is None else _template_record(means.template),
         "query_class": request.query_class.record(),
         "assembler": ASSEMBLER,
         "packing": {
             "policy": POLICY.record(),
+            "authority_rules": means.rules.record(),
             "on_overflow": request.on_overflow.value,
             "attempts": [attempt.record() for attempt in decision.attempts],
         },
@@ -105,49 +105,32 @@ def manifest(
             inclusion.record(snapshot=snapshot, scope_digest=scope_digest) for inclusion in decision.inclusions
         ],
         "omissions": decision.omissions.record(),
-        "conflict_groups": [],
+        "conflict_groups": [group.record() for group in arrangement.groups],
         "handles": [inclusion.handle.record() for inclusion in decision.inclusions],
         "coverage": decision.coverage.record(),
         "mandatory_truncated": False,  # no policy cuts inside a unit or drops a mandatory one
-        "transformations": [_rendering_record(request)],
-        "refusal": None if decision.refusal is None else decision.refusal.record(),
+        "prompt": None if drafted.prompt is None else drafted.prompt.record(),
+        "transformations": [_rendering_record(drafted)],
+        "refusal": decision.refusal,
         "state": decision.state.value,
         "behaviour": decision.behaviour.value,
         "disposition": decision.disposition.value,
-        "layers": _layers(request, retrieval.layers, decision, tokenizer),
     }
-    return seal(record, semantic_hash=decision.semantic_hash, rendered_hash=decision.rendered_hash)
+    hashes: dict[str, Json] = {"semantic": decision.semantic_hash, "rendered": decision.rendered_hash}
+    layers = layer_digests({**record, "hashes": hashes}, given=retrieval.layers)
+    return seal({**record, "layers": layers}, hashes=hashes)
 
 
-def _layers(
-    request: PacketRequest, before: LayerDigests, decision: Decision, tokenizer: Mapping[str, Json] | None
-) -> dict[str, Json]:
-    """One digest for each replay layer. Packing is who stayed and why, rendering what was written and measured."""
-    packing: dict[str, Json] = {
-        "policy": POLICY.record(),
-        "on_overflow": request.on_overflow.value,
-        "tiers": [tier.value for tier in decision.tiers],
-        "included": [inclusion.handle.handle for inclusion in decision.inclusions],
-        "omissions": decision.omissions.record(),
-        "coverage": decision.coverage.record(),
-        "disposition": decision.disposition.value,
-    }
-    rendering: dict[str, Json] = {
-        "rendering": _rendering_record(request),
-        "tokenizer": tokenizer,
-        "limits": [limit.record() for limit in decision.limits],
-        "attempts": [attempt.record() for attempt in decision.attempts],
-        "rendered": decision.rendered_hash,
-    }
-    return {**before.record(), "packing": digest(packing), "rendering": digest(rendering)}
-
-
-def _rendering_record(request: PacketRequest) -> dict[str, Json]:
+def _rendering_record(drafted: Draft) -> dict[str, Json]:
     return {
         "name": "render",
-        "adapter": request.adapter.value,
-        "renderer": RENDERER,
+        "adapter": drafted.request.adapter.value,
+        **drafted.renderer.record(),
         "escape": ESCAPE_NAME,
         "unicode": UNICODE_VERSION,
         "lossless": True,
     }
+
+
+def _template_record(template: ChatTemplate) -> dict[str, Json]:
+    return {"name": template.name, "digest": template.digest, "record": dict(template.record)}

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evidence.canonical import Json
+from evidence.duplicates import RULE
 from evidence.identity import RevisionKey, UnitKey, unit_id
 from evidence.requirements import Requirement, matching_revisions
+from evidence.selection import UNITS_PER_SOURCE
 from evidence.snapshot import Snapshot
 from evidence.state import Reason
 
@@ -19,25 +21,46 @@ LISTED_UNSELECTED = 50  # ranked units beyond the selection are all counted, and
 class Omissions:
     """Everything that is not in the packet and could have been expected there.
 
-    budget: units left out for space, in selection order. stale: revisions, in key order.
+    budget: units left out for space, in selection order.
+    duplicates: (left out, stays and says the same), in selection order.
+    capped: units that a cap on each source left out, best first.
+    stale: revisions, in key order.
     not_selected: units that were ranked and not selected, best first.
+    A unit that a conflict brought in is in the selection: it is neither capped nor not selected.
     """
 
     budget: tuple[UnitKey, ...]
+    duplicates: tuple[tuple[UnitKey, UnitKey], ...]
+    capped: tuple[UnitKey, ...]
     stale: tuple[RevisionKey, ...]
     not_selected: tuple[UnitKey, ...]
 
     def record(self) -> dict[str, Json]:
-        """Counts of all; every unit left out for space, every stale revision, the best of the not selected."""
+        """Counts of all; each of them by name, but of the not selected only the best."""
         listed = self.not_selected[:LISTED_UNSELECTED]
         return {
             "counts": {
                 Reason.OMITTED_BUDGET.value: len(self.budget),
+                Reason.OMITTED_DUPLICATE.value: len(self.duplicates),
+                Reason.OMITTED_POLICY.value: len(self.capped),
                 Reason.STALE.value: len(self.stale),
                 Reason.NOT_SELECTED.value: len(self.not_selected),
             },
             "items": [
                 *({"reason": Reason.OMITTED_BUDGET.value, "unit_id": unit_id(key)} for key in self.budget),
+                *(
+                    {
+                        "reason": Reason.OMITTED_DUPLICATE.value,
+                        "unit_id": unit_id(key),
+                        "duplicate_of": unit_id(kept),
+                        "rule": RULE,
+                    }
+                    for key, kept in self.duplicates
+                ),
+                *(
+                    {"reason": Reason.OMITTED_POLICY.value, "unit_id": unit_id(key), "policy": UNITS_PER_SOURCE}
+                    for key in self.capped
+                ),
                 *(
                     {
                         "reason": Reason.STALE.value,

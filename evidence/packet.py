@@ -1,14 +1,16 @@
 """What does a model get to read: which record is an evidence packet? (pure)
 
 This is the semantic packet: the same for every adapter, plain data, hashed in its canonical form. How it is written
-for one receiver is `render`'s question.
+for one receiver is the renderers' question.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evidence.canonical import Json
+from evidence.conflict import ConflictGroup
 from evidence.coverage import Coverage
 from evidence.envelope import Candidate
+from evidence.identity import UnitKey
 from evidence.instant import format_instant
 from evidence.request import PacketRequest
 from evidence.snapshot import Snapshot
@@ -18,7 +20,9 @@ SCHEMA = "muniment.packet/1"
 TRUST = "untrusted-retrieved-data"  # evidence is data, whatever it says
 
 
-def evidence_item(candidate: Candidate, *, handle: str, support_role: SupportRole) -> dict[str, Json]:
+def evidence_item(
+    candidate: Candidate, *, handle: str, support_role: SupportRole, group: ConflictGroup | None
+) -> dict[str, Json]:
     """One passage, with what a reader must know to judge it."""
     unit, facts = candidate.unit, candidate.facts
     return {
@@ -31,7 +35,7 @@ def evidence_item(candidate: Candidate, *, handle: str, support_role: SupportRol
         "span": [unit.start, unit.end],
         "status": facts.status.value,
         "support_role": support_role.value,
-        "conflict_group": None,
+        "conflict_group": None if group is None else group.id,
         "trust": TRUST,
         "text": unit.text,
     }
@@ -43,9 +47,15 @@ def packet_record(
     *,
     snapshot: Snapshot,
     coverage: Coverage,
+    groups: Sequence[ConflictGroup],
+    handles: Mapping[UnitKey, str],
     cut: bool,
 ) -> dict[str, Json]:
-    """The packet that holds `evidence`, in the order given. `cut`: whether units were left out for space."""
+    """The packet that holds `evidence`, in the order given.
+
+    groups: every conflict group that the complete selection touches, packed or left out whole. handles: of the
+    evidence, in its order. cut: whether units were left out for space.
+    """
     eligibility = snapshot.eligibility
     return {
         "schema": SCHEMA,
@@ -56,6 +66,6 @@ def packet_record(
         "use": eligibility.use.value,
         "evidence": list(evidence),
         "cut": cut,
-        "conflict_groups": [],
+        "conflict_groups": [group.shown(handles) for group in groups],
         "coverage": coverage.record(),
     }

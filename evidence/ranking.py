@@ -36,20 +36,22 @@ class LayerDigests:
 class Retrieval:
     """The selection, and how it came about.
 
-    selection: the units to assemble, in order: best first, or in identity order for a broad selection; none twice.
-    unselected: the units that were ranked and not selected, best first.
+    selection: the units to assemble, in order: best first, or in identity order where nothing was ranked; none twice.
+    unselected: the units that were ranked and not selected; capped: those that a cap left out. Both best first.
     degraded: what each channel that did not work as asked lacked, in a stated order (R15).
     parameters: formula and parameters of the ranking (R13); stats_scope: the set behind its statistics.
     """
 
     selection: tuple[Candidate, ...]
     unselected: tuple[UnitKey, ...]
+    capped: tuple[UnitKey, ...] = ()
     degraded: tuple[str, ...]
     parameters: Mapping[str, Json]
     stats_scope: Json
     layers: LayerDigests
 
     def candidates(self) -> Iterator[UnitKey]:
-        """Every unit that was ranked, the selected ones first."""
+        """Every unit that was ranked: the selected ones first, then those that a cap left out, then the others."""
         yield from (candidate.unit.key for candidate in self.selection)
+        yield from self.capped
         yield from self.unselected

@@ -4,12 +4,12 @@ A requirement checks the selection, it never adds to it (R20). What it names is 
 only: a name outside the scope matches nothing, like one that does not exist (R1, R7).
 """
 
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from evidence.canonical import Json
+from evidence.claim_value import same_value
 from evidence.envelope import Candidate
 from evidence.identity import PUBLIC, Namespace, RevisionKey, SourceKey, UnitKey, parse_unit_id
 from evidence.revision import Claim
@@ -120,13 +120,28 @@ def matching_revisions(match: Match, snapshot: Snapshot) -> Iterator[RevisionKey
                 yield unit.revision_key
 
 
-def same_value(one: str, other: str) -> bool:
-    """Whether two claim values say the same: compared after NFC and without the space around them (R18).
+def is_filled_outside(selection: Sequence[Candidate], match: Match, snapshot: Snapshot) -> bool:
+    """Whether a usable unit that is not in `selection` fills the role."""
+    selected: dict[RevisionKey, list[Candidate]] = {}
+    for candidate in selection:
+        selected.setdefault(candidate.unit.key.revision_key, []).append(candidate)
+    return any(
+        _holds_another(match, key, selected.get(key, []), snapshot)
+        for key in matching_revisions(match, snapshot)
+        if snapshot.is_usable(key)
+    )
 
-    >>> same_value(" 25 ", "25"), same_value("25", "25 MB")
-    (True, False)
-    """
-    return _plain(one) == _plain(other)
+
+def _holds_another(match: Match, key: RevisionKey, selected: Sequence[Candidate], snapshot: Snapshot) -> bool:
+    """Whether a revision that matches holds a unit that fills the role, apart from those that are selected."""
+    match match:
+        case ClaimMatch():
+            owned = {claim for candidate in selected for claim in candidate.claims}
+            return _makes(match, (claim for claim in snapshot.visible.facts[key].claims if claim not in owned))
+        case FamilyMatch() | SourceMatch():
+            return snapshot.unit_counts[key] > len(selected)
+        case UnitMatch():
+            return all(candidate.unit.key != match.key for candidate in selected)
 
 
 def _makes(match: ClaimMatch, claims: Iterable[Claim]) -> bool:
@@ -137,7 +152,3 @@ def _makes(match: ClaimMatch, claims: Iterable[Claim]) -> bool:
 
 def _with_units(keys: Iterable[RevisionKey], snapshot: Snapshot) -> Iterator[RevisionKey]:
     return (key for key in keys if snapshot.unit_counts.get(key, 0) > 0)
-
-
-def _plain(value: str) -> str:
-    return unicodedata.normalize("NFC", value).strip()

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evidence.canonical import Json
+from evidence.claim_value import plain_value
 from evidence.eligibility import Eligibility, Standing, Validity, superseders
-from evidence.identity import RevisionKey, SourceKey
+from evidence.identity import Namespace, RevisionKey, SourceKey
 from evidence.revision import RevisionFacts
 
 Name = TypeVar("Name", bound=Hashable)
@@ -26,7 +27,9 @@ class Visible:
     by_source: Mapping[SourceKey, tuple[RevisionKey, ...]]
     by_family: Mapping[str, tuple[RevisionKey, ...]]
     by_claim: Mapping[str, tuple[RevisionKey, ...]]  # claim key -> the revisions that make the claim
+    disputed_claims: frozenset[str]  # claim keys that are claimed with more than one value
     superseders: Mapping[RevisionKey, frozenset[RevisionKey]]  # a revision -> the visible ones that supersede it
+    contradicted_by: Mapping[SourceKey, tuple[RevisionKey, ...]]  # a source -> the revisions that contradict it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +77,22 @@ def index_visible(facts: Iterable[RevisionFacts]) -> Visible:
             for revision in ordered
             for claim_key in sorted({claim.key for claim in revision.claims})
         ),
+        disputed_claims=_disputed(ordered),
         superseders=superseders(ordered),
+        contradicted_by=_grouped((target, revision.key) for revision in ordered for target in _contradicted(revision)),
     )
+
+
+def _contradicted(facts: RevisionFacts) -> list[SourceKey]:
+    return sorted({SourceKey(Namespace(relation.namespace), relation.source_id) for relation in facts.contradicts})
+
+
+def _disputed(facts: Iterable[RevisionFacts]) -> frozenset[str]:
+    values: dict[str, set[str]] = {}
+    for revision in facts:
+        for claim in revision.claims:
+            values.setdefault(claim.key, set()).add(plain_value(claim.value))
+    return frozenset(key for key, claimed in values.items() if len(claimed) > 1)
 
 
 def _grouped(pairs: Iterable[tuple[Name, RevisionKey]]) -> dict[Name, tuple[RevisionKey, ...]]:

@@ -73,16 +73,32 @@ class SupportRole(StrEnum):
     BACKGROUND = "background"
 
 
-def judge_state(mandatory_roles: Sequence[RoleState], *, includes_evidence: bool) -> State:
+def judge_state(
+    mandatory_roles: Sequence[RoleState],
+    *,
+    includes_evidence: bool,
+    conflicting: bool,
+    exhaustive_asked: bool,
+    exhaustive: bool,
+) -> State:
     """The state of a packet, by the precedence of R28.
 
     `mandatory_roles` holds the state of each mandatory role. Where none is mandatory, nothing was required of the
     evidence: the state is then `unassessed` if anything is included, else `absent`.
+    `conflicting`: whether the selection touches a conflict that nobody settled, packed or left out whole (R19).
+    `exhaustive_asked`: whether the question is about all, or how many; it is never supported by less than everything
+    that may be used (R36).
 
-    >>> judge_state([RoleState.FILLED, RoleState.NOT_SELECTED], includes_evidence=True)
+    >>> judge_state(
+    ...     [RoleState.FILLED, RoleState.NOT_SELECTED],
+    ...     includes_evidence=True,
+    ...     conflicting=False,
+    ...     exhaustive_asked=False,
+    ...     exhaustive=False,
+    ... )
     <State.PARTIAL: 'partial'>
     """
-    if RoleState.CONFLICTING in mandatory_roles:
+    if conflicting or RoleState.CONFLICTING in mandatory_roles:
         return State.CONFLICTING
     if RoleState.STALE in mandatory_roles:
         return State.STALE
@@ -91,4 +107,6 @@ def judge_state(mandatory_roles: Sequence[RoleState], *, includes_evidence: bool
     filled = sum(role is RoleState.FILLED for role in mandatory_roles)
     if filled == 0:
         return State.ABSENT
-    return State.SUPPORTED if filled == len(mandatory_roles) else State.PARTIAL
+    if filled < len(mandatory_roles) or (exhaustive_asked and not exhaustive):
+        return State.PARTIAL
+    return State.SUPPORTED

@@ -27,6 +27,8 @@ import regex
 import Stemmer
 from unicode_segmentation_rs import unicode_words
 
+from index.recipe import Recipe
+
 ANALYZER_VERSION = 1  # counts changes of the rules above
 SEGMENTATION_UNICODE = "17.0"  # of unicode-segmentation-rs 1.0.0, which embeds unicode-segmentation 1.13.3
 MAX_TERM_CODE_POINTS = 256
@@ -95,6 +97,11 @@ class Analyzer:
             # than it saves: above 10,000 distinct words it sorts itself again and again.
             words = Stemmer.Stemmer(self.language, 0).stemWords(words)
         return words
+
+
+def analyzer_for(recipe: Recipe) -> Analyzer:
+    """The analyzer with the recipe's settings, in this process's version: its name may differ from the recipe's."""
+    return Analyzer(language=recipe.language or None, stop_words=recipe.stop_words)
 
 
 def _international_words(text: str) -> list[str]:

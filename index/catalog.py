@@ -17,6 +17,10 @@ from types import TracebackType
 
 from sqlalchemy import Connection, Engine, insert, select
 
+from evidence.access import Label
+from evidence.grants import Grant, Subject, Token
+from evidence.identity import RevisionKey, SourceKey
+from index.catalog_coded import Encoded
 from index.catalog_connection import (
     is_current_format,
     migrate,
@@ -27,7 +31,10 @@ from index.catalog_connection import (
     use_write_ahead_log,
     writing,
 )
+from index.catalog_labels import Relabelled, relabel
 from index.catalog_read import KeptHoldings, Reading
+from index.catalog_removal import Removed, RolledBack, delete_source, roll_back
+from index.catalog_revocations import KeptRevocations, Revoked, revoke
 from index.catalog_tables import catalog_state
 from index.catalog_write import IngestReport, NewRevision, add
 from index.errors import DamagedCatalog, DirectoryNotEmpty, NotACatalog
@@ -48,6 +55,7 @@ class Catalog:
         self.recipe = recipe
         self._engine = engine
         self._kept = KeptHoldings()
+        self._revocations = KeptRevocations()
 
     @classmethod
     def create(cls, directory: Path, recipe: Recipe, *, prepare: Callable[[Path], object] | None = None) -> "Catalog":
@@ -95,24 +103,45 @@ class Catalog:
             raise
         return cls(directory, engine, recipe)
 
-    def add(self, revisions: Iterable[NewRevision], *, relabel: bool) -> IngestReport:
+    def add(self, revisions: Iterable[NewRevision], *, relabel: bool, encoded: Encoded | None = None) -> IngestReport:
         """Take revisions in, all of them or, when one is refused, none. See `index/catalog_write.py`.
 
-        Other writers wait while `revisions` is consumed; readers never do. What was returned is on the disk.
+        Other writers wait while `revisions` is consumed; readers never do. What was returned is on the disk; with
+        `encoded` it can be searched too, from now on and in every process.
         """
         with writing(self._engine) as connection:
-            return add(connection, revisions, relabel=relabel)
+            return add(connection, revisions, relabel=relabel, encoded=encoded)
 
     def rehearse(self, revisions: Iterable[NewRevision], *, relabel: bool) -> IngestReport:
         """What `add` would return or raise now. Nothing is written."""
         with rehearsing(self._engine) as connection:
             return add(connection, revisions, relabel=relabel)
 
+    def delete(self, key: SourceKey) -> Removed | None:
+        """Take out a source with all its revisions; None when there is no such source."""
+        with writing(self._engine) as connection:
+            return delete_source(connection, key)
+
+    def relabel(self, key: SourceKey, label: Label) -> Relabelled | None:
+        """Put a source with all its revisions under another label; None when there is no such source."""
+        with writing(self._engine) as connection:
+            return relabel(connection, key, label)
+
+    def roll_back(self, ingest_id: str) -> RolledBack | None:
+        """Undo what one `add` did; None when no `add` that changed anything has that id."""
+        with writing(self._engine) as connection:
+            return roll_back(connection, ingest_id)
+
+    def revoke(self, what: Subject | Token | Grant | RevisionKey) -> Revoked:
+        """Revoke a subject, a token, a grant or a revision. It cannot be taken back."""
+        with writing(self._engine) as connection:
+            return revoke(connection, what)
+
     @contextmanager
     def read(self) -> Iterator[Reading]:
         """One consistent state of the catalog, for as long as the context lasts."""
         with reading(self._engine) as connection:
-            yield Reading(connection, self._kept)
+            yield Reading(connection, self._kept, self._revocations)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -11,17 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, and_, delete, exists, func, insert, select
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select
 
 from evidence.identity import Namespace, RevisionKey
+from evidence.unit import Unit
 from index.catalog_read import Holdings
-from index.catalog_rows import AnyRow, unit_of
+from index.catalog_rows import AnyRow, input_digest, unit_of
 from index.catalog_tables import code, revision, source, unit
 from index.errors import DamagedCatalog
 
 ROWS_A_QUERY = 1000
 
 CODE_OF_UNIT = and_(code.c.namespace == unit.c.namespace, code.c.input_digest == unit.c.input_digest)
+_ONE_CODE = select(code.c.namespace).where(
+    code.c.namespace == bindparam("of_namespace"), code.c.input_digest == bindparam("of_digest")
+)
 
 Numbers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
@@ -76,10 +80,26 @@ def distinct_texts(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(texts)).scalar_one()
 
 
+def input_of(new: Unit) -> Input:
+    """What both channels read of a unit."""
+    return Input(namespace=new.key.namespace, digest=input_digest(new), text=new.input_text)
+
+
+def without_code(connection: Connection, units: Iterable[Unit]) -> list[Unit]:
+    """For each distinct text of `units` that has no code yet, one unit that has it, in the order given."""
+    texts: dict[tuple[Namespace, bytes], Unit] = {}
+    for new in units:
+        texts.setdefault((new.key.namespace, input_digest(new)), new)
+    return [new for (namespace, digest), new in texts.items() if not _is_coded(connection, namespace, digest)]
+
+
 def keep_codes(connection: Connection, encoded: Sequence[Input], codes: Codes) -> None:
-    """Keep the codes of texts that had none. codes: (len(encoded), d) int8."""
+    """Keep the codes of texts. codes: (len(encoded), d) int8. One that somebody else kept meanwhile is left alone: a
+    text has one code, whoever encodes it (R10)."""
     rows = []
     for text, vector in zip(encoded, codes, strict=True):
+        if _is_coded(connection, text.namespace, text.digest):
+            continue
         data = vector.tobytes()
         rows.append(
             {
@@ -91,6 +111,11 @@ def keep_codes(connection: Connection, encoded: Sequence[Input], codes: Codes) -
         )
     if rows:
         connection.execute(insert(code), rows)
+
+
+def _is_coded(connection: Connection, namespace: Namespace, digest: bytes) -> bool:
+    row = connection.execute(_ONE_CODE, {"of_namespace": namespace, "of_digest": digest}).first()
+    return row is not None
 
 
 def drop_unused_codes(connection: Connection) -> int:
@@ -153,6 +178,20 @@ def codes_in(connection: Connection, layout: Layout, *, dimension: int) -> Itera
         for place, number in enumerate(numbers):
             block[place] = code_of(found.get(number), dimension)
         yield block
+
+
+def codes_of(connection: Connection, key: RevisionKey, *, units: int, dimension: int) -> Codes:
+    """The codes of a revision's units in text order, (units, dimension) int8. Raises DamagedCatalog."""
+    rows = connection.execute(
+        select(unit.c.ordinal, code.c.codes, code.c.seal)
+        .join(code, CODE_OF_UNIT)
+        .where(unit.c.namespace == key.namespace, unit.c.source_id == key.source_id, unit.c.revision == key.revision)
+    ).all()
+    found = {row.ordinal: row for row in rows}
+    codes = np.empty((units, dimension), dtype=np.int8)
+    for ordinal in range(units):
+        codes[ordinal] = code_of(found.get(ordinal), dimension)
+    return codes
 
 
 def code_of(row: AnyRow | None, dimension: int) -> Codes:

@@ -13,11 +13,14 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from evidence.access import Label
 from evidence.canonical import digest_text
+from evidence.citations import citation_handle
+from evidence.grants import Revocations
 from evidence.identity import RevisionKey, UnitKey
 from evidence.revision import RevisionFacts
 from evidence.unit import Unit
+from index.catalog_revocations import KeptRevocations
 from index.catalog_rows import AnyRow, facts_of, label_of, unit_of
-from index.catalog_tables import catalog_state, label, revision, source, unit
+from index.catalog_tables import catalog_state, ingest, label, revision, source, unit
 from index.errors import DamagedCatalog, describe
 
 STATES_KEPT = 2  # states whose facts stay in memory: the latest, and the one that open readers may still ask for
@@ -28,6 +31,14 @@ _ONE_UNIT = select(unit).where(
     unit.c.source_id == bindparam("source_id"),
     unit.c.revision == bindparam("revision"),
     unit.c.ordinal == bindparam("ordinal"),
+)
+
+_INGESTS = select(revision.c.namespace, revision.c.source_id, revision.c.revision, ingest.c.ingest_id).join(ingest)
+_KEYS = select(revision.c.namespace, revision.c.source_id, revision.c.revision)
+_UNITS_OF_HANDLE = (
+    select(unit)
+    .where(unit.c.handle == bindparam("handle"))
+    .order_by(unit.c.namespace, unit.c.source_id, unit.c.revision, unit.c.ordinal)
 )
 
 
@@ -44,6 +55,7 @@ class Holdings:
     label_digests: Mapping[Label, str]
     content_digests: Mapping[RevisionKey, str]
     unit_counts: Mapping[RevisionKey, int]
+    coded: frozenset[RevisionKey]  # taken in together with their codes: they can be searched before a reindex
 
 
 class KeptHoldings:
@@ -72,16 +84,22 @@ class Reading:
     `connection` is for the modules of this package that keep tables of their own in the catalog.
     """
 
-    def __init__(self, connection: Connection, kept: KeptHoldings) -> None:
+    def __init__(self, connection: Connection, kept: KeptHoldings, revocations: KeptRevocations) -> None:
         self.connection = connection
         # SQLite takes its snapshot at the first statement, so this must stay in front of all others.
         self.change: int = connection.execute(select(catalog_state.c.change)).scalar_one()
         self._kept = kept
+        self._revocations = revocations
 
     @property
     def holdings(self) -> Holdings:
         """Everything known of all revisions."""
         return self._kept.at(self.change, self.connection)
+
+    @property
+    def revocations(self) -> Revocations:
+        """What was revoked, revisions apart: their status says it."""
+        return self._revocations.at(self.change, self.connection)
 
     def facts(self) -> Mapping[RevisionKey, RevisionFacts]:
         """The facts of every revision, in key order."""
@@ -100,6 +118,22 @@ class Reading:
                 raise KeyError(key)
             found[key] = unit_of(row)
         return [found[key] for key in keys]
+
+    def ingest_ids(self) -> dict[RevisionKey, str]:
+        """Which `add` brought each revision."""
+        rows = self.connection.execute(_INGESTS)
+        return {RevisionKey(row.namespace, row.source_id, row.revision): row.ingest_id for row in rows}
+
+    def units_by_handle(self, handle: str) -> list[Unit]:
+        """The units that a citation handle names, in key order: none, one, or several where handles collide.
+
+        They are of any namespace and under any label: what the caller may not see must not come of it (R7).
+        """
+        units = [unit_of(row) for row in self.connection.execute(_UNITS_OF_HANDLE, {"handle": handle})]
+        for read in units:
+            if citation_handle(read) != handle:
+                raise DamagedCatalog(f"unit {read.key.ordinal} of {describe(read.key.revision_key)} has another handle")
+        return units
 
     def units_of(self, key: RevisionKey) -> list[Unit]:
         """All units of a revision in text order. Raises KeyError for a revision the catalog does not hold."""
@@ -130,15 +164,18 @@ def _read_holdings(connection: Connection, change: int, earlier: Holdings | None
     facts = {} if earlier is None else dict(earlier.facts)
     digests = {} if earlier is None else dict(earlier.content_digests)
     counts = {} if earlier is None else dict(earlier.unit_counts)
+    coded = set() if earlier is None else set(earlier.coded)
     for row in _rows_since(connection, None if earlier is None else earlier.change):
         if row.label_digest not in labels:
             raise DamagedCatalog("a source has a label that is missing")
         read = facts_of(row, labels[row.label_digest])
         facts[read.key], digests[read.key], counts[read.key] = read, row.content_digest, row.units
+        (coded.add if row.coded else coded.discard)(read.key)
+    if earlier is not None and len(facts) != expected:  # something was taken out since
+        held = {RevisionKey(*row) for row in connection.execute(_KEYS)}
+        facts = {key: known for key, known in facts.items() if key in held}
     if len(facts) != expected:
-        if earlier is None:
-            raise DamagedCatalog(f"it has {len(facts)} revisions, had {expected}")
-        return _read_holdings(connection, change, None)  # something was taken out since
+        raise DamagedCatalog(f"it has {len(facts)} revisions, had {expected}")
     keys = sorted(facts)
     by_label: defaultdict[Label, list[RevisionFacts]] = defaultdict(list)
     for key in keys:
@@ -150,6 +187,7 @@ def _read_holdings(connection: Connection, change: int, earlier: Holdings | None
         label_digests={held_label: name for name, held_label in labels.items()},
         content_digests={key: digests[key] for key in keys},
         unit_counts={key: counts[key] for key in keys},
+        coded=frozenset(coded & facts.keys()),
     )
 
 

@@ -7,12 +7,14 @@ the database is an error, never another answer.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from sqlalchemy import Row
 
 from evidence.access import Label
 from evidence.canonical import canonical, digest, digest_text
+from evidence.citations import citation_handle
 from evidence.errors import EvidenceError
 from evidence.identity import Namespace, RevisionKey, UnitKey
 from evidence.instant import Instant
@@ -81,17 +83,28 @@ def facts_row(facts: RevisionFacts, *, units: int) -> dict[str, Value]:
         "text_digest": facts.text_digest,
         "content_digest": content_digest,
         "units": units,
-        "seal": revision_seal(facts, content_digest, units),
+        "seal": revision_seal(facts, content_digest, units, revoked=None),
     }
 
 
-def revision_seal(facts: RevisionFacts, content_digest: str, units: int) -> bytes:
-    """SHA-256 over all that is known of a revision, its label among it."""
-    return hashlib.sha256(f"{facts.digest} {content_digest} {units!r}".encode("utf-8", "surrogatepass")).digest()
+def revision_seal(facts: RevisionFacts, content_digest: str, units: int, *, revoked: int | None) -> bytes:
+    """SHA-256 over all that is known of a revision, its label among it. `facts` as they came, `revoked` by which
+    change they were revoked, None for never."""
+    known = f"{facts.digest} {content_digest} {units!r}"
+    if revoked is not None:
+        known += f" revoked {revoked!r}"
+    return hashlib.sha256(known.encode("utf-8", "surrogatepass")).digest()
 
 
 def facts_of(row: AnyRow, label: Label) -> RevisionFacts:
-    """The facts of a row of `revision`, under its source's label. Raises DamagedCatalog when they changed."""
+    """The facts of a row of `revision` as they hold now, under its source's label. Raises DamagedCatalog when they
+    changed: what was revoked here is revoked, whatever status it came with."""
+    facts = stored_facts_of(row, label)
+    return facts if row.revoked is None else replace(facts, status=Status.REVOKED)
+
+
+def stored_facts_of(row: AnyRow, label: Label) -> RevisionFacts:
+    """The facts of a row of `revision` as they came, under its source's label. Raises DamagedCatalog as `facts_of`."""
     key = RevisionKey(row.namespace, row.source_id, row.revision)
     try:
         relations = json.loads(row.relations)
@@ -115,7 +128,7 @@ def facts_of(row: AnyRow, label: Label) -> RevisionFacts:
         )
     except (*_UNREADABLE, OverflowError) as error:
         raise DamagedCatalog(f"the facts of {describe(key)} cannot be read") from error
-    if revision_seal(facts, row.content_digest, row.units) != row.seal:
+    if revision_seal(facts, row.content_digest, row.units, revoked=row.revoked) != row.seal:
         raise DamagedCatalog(f"the facts of {describe(key)} do not match their digest")
     return facts
 
@@ -146,7 +159,7 @@ def unit_row(unit: Unit) -> dict[str, Value]:
         "prefix": unit.prefix,
         "text": unit.text,
     }
-    return {**row, "seal": _seal(row)}
+    return {**row, "seal": _seal(row), "handle": citation_handle(unit)}
 
 
 def unit_of(row: AnyRow) -> Unit:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 KEY_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
@@ -26,8 +27,8 @@ NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts rows on
 
 METADATA = MetaData()
 
-# One row. `change` grows by one with every write to sources, revisions or labels: readers reload when it has moved.
-# `revisions` counts them, so that one that vanished is missed.
+# One row. `change` grows by one with every write to sources, revisions, labels or revocations: readers reload when
+# it has moved. `revisions` and `revocations` count the rows of those tables, so that one that vanished is missed.
 catalog_state = Table(
     "catalog_state",
     METADATA,
@@ -36,6 +37,7 @@ catalog_state = Table(
     Column("recipe_digest", Text, nullable=False),
     Column("change", BigInteger, nullable=False),
     Column("revisions", BigInteger, nullable=False),
+    Column("revocations", BigInteger, nullable=False, server_default="0"),
 )
 
 label = Table(
@@ -65,6 +67,25 @@ ingest = Table(
     Column("relabelled", BigInteger, nullable=False),
 )
 
+# Which label an ingest took from a source, so that a rollback can give it back.
+relabelling = Table(
+    "relabelling",
+    METADATA,
+    Column(
+        "change",
+        BigInteger,
+        ForeignKey("ingest.change", deferrable=True, initially="DEFERRED"),
+        nullable=False,
+    ),
+    Column("namespace", KEY_TEXT, nullable=False),
+    Column("source_id", KEY_TEXT, nullable=False),
+    Column("before", KEY_TEXT, ForeignKey("label.digest"), nullable=False),
+    Column("after", KEY_TEXT, nullable=False),
+    PrimaryKeyConstraint("change", "namespace", "source_id"),
+    Index("relabelling_of_source", "namespace", "source_id"),
+    Index("relabelling_from_label", "before"),
+)
+
 # The text is kept as its units: they tile it, so joined in order they are the text.
 revision = Table(
     "revision",
@@ -84,7 +105,7 @@ revision = Table(
     Column("text_digest", Text, nullable=False),
     Column("content_digest", Text, nullable=False),  # of the facts without the label
     Column("units", BigInteger, nullable=False),
-    Column("seal", LargeBinary, nullable=False),  # SHA-256 of all facts, rewritten when the source is relabelled
+    Column("seal", LargeBinary, nullable=False),  # SHA-256 of all facts, rewritten with the label and by a revocation
     Column(
         "added",
         BigInteger,
@@ -92,10 +113,46 @@ revision = Table(
         nullable=False,
     ),
     Column("change", BigInteger, nullable=False),  # the catalog's change that last touched the facts
+    # Whether its codes were kept when it was taken in, so that it can be searched before the next reindex.
+    Column("coded", Boolean, nullable=False, server_default=false()),
+    Column("revoked", BigInteger),  # the change that revoked it here, whatever status it came with
     PrimaryKeyConstraint("namespace", "source_id", "revision"),
     ForeignKeyConstraint(["namespace", "source_id"], ["source.namespace", "source.source_id"]),
     Index("revision_by_change", "change"),
     Index("revision_of_ingest", "added"),
+)
+
+# The `supersedes` relations once more, to be found from the other end. The target need not be in the catalog.
+superseder = Table(
+    "superseder",
+    METADATA,
+    Column("namespace", KEY_TEXT, nullable=False),
+    Column("source_id", KEY_TEXT, nullable=False),
+    Column("revision", KEY_TEXT, nullable=False),
+    Column("of_namespace", KEY_TEXT, nullable=False),
+    Column("of_source", KEY_TEXT, nullable=False),
+    Column("of_revision", KEY_TEXT, nullable=False),
+    PrimaryKeyConstraint("of_namespace", "of_source", "of_revision", "namespace", "source_id", "revision"),
+    ForeignKeyConstraint(
+        ["namespace", "source_id", "revision"], ["revision.namespace", "revision.source_id", "revision.revision"]
+    ),
+    Index("superseder_by_revision", "namespace", "source_id", "revision"),
+)
+
+# What was taken from principals: a subject, a token, or a grant of a subject. A namespace of "" is every namespace,
+# `dimension` and `value` are "" where no grant is meant.
+revocation = Table(
+    "revocation",
+    METADATA,
+    Column("kind", Text, nullable=False),
+    Column("namespace", KEY_TEXT, nullable=False),
+    Column("name", KEY_TEXT, nullable=False),  # a subject, or a token's id
+    Column("dimension", Text, nullable=False),
+    Column("value", KEY_TEXT, nullable=False),
+    Column("seal", LargeBinary, nullable=False),  # SHA-256 of the columns before it
+    Column("change", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kind", "namespace", "name", "dimension", "value"),
+    Index("revocation_by_name", "name"),
 )
 
 unit = Table(
@@ -117,11 +174,13 @@ unit = Table(
     Column("digest", Text, nullable=False),
     Column("prefix", Text, nullable=False),
     Column("text", Text, nullable=False),
+    Column("handle", KEY_TEXT, nullable=False, server_default=""),  # its citation handle
     UniqueConstraint("namespace", "source_id", "revision", "ordinal"),
     ForeignKeyConstraint(
         ["namespace", "source_id", "revision"], ["revision.namespace", "revision.source_id", "revision.revision"]
     ),
     Index("unit_by_input", "namespace", "input_digest"),
+    Index("unit_by_handle", "handle"),
 )
 
 # What a text became, once for each namespace: tenants never share a row, revisions of one namespace do.

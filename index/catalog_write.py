@@ -8,37 +8,28 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select
 
 from evidence.access import Label
 from evidence.canonical import canonical, digest
 from evidence.identity import RevisionKey, SourceKey
-from evidence.revision import RevisionFacts
+from evidence.revision import RevisionFacts, Status
 from evidence.unit import Unit
-from index.catalog_rows import (
-    Value,
-    breaks,
-    facts_of,
-    facts_row,
-    label_of,
-    label_row,
-    revision_seal,
-    supersedes_of,
-    unit_row,
-)
-from index.catalog_tables import catalog_state, ingest, label, revision, source, unit
+from index.catalog_coded import Encoded, keep_with_codes
+from index.catalog_labels import keep_label, label_digest_of, move_source
+from index.catalog_rows import Value, breaks, facts_row, supersedes_of, unit_row
+from index.catalog_state import next_change, record_change
+from index.catalog_tables import ingest, relabelling, revision, source, superseder, unit
 from index.errors import InvalidRevision, LabelChanged, RevisionChanged, SupersedesCycle
 
 UNITS_HELD = 1000  # rows collected before they are written: one statement for many
 
-_ONE_SOURCE = (source.c.namespace == bindparam("of_namespace"), source.c.source_id == bindparam("of_source"))
 _ONE_REVISION = (
     revision.c.namespace == bindparam("of_namespace"),
     revision.c.source_id == bindparam("of_source"),
     revision.c.revision == bindparam("of_revision"),
 )
-_LABEL_OF_SOURCE = select(source.c.label_digest).where(*_ONE_SOURCE)
-_CONTENT_OF_REVISION = select(revision.c.content_digest).where(*_ONE_REVISION)
+_CONTENT_OF_REVISION = select(revision.c.content_digest, revision.c.revoked).where(*_ONE_REVISION)
 _RELATIONS_OF_REVISION = select(revision.c.relations).where(*_ONE_REVISION)
 
 
@@ -67,17 +58,24 @@ class IngestReport:
     text_bytes: int  # UTF-8
 
 
-def add(connection: Connection, revisions: Iterable[NewRevision], *, relabel: bool) -> IngestReport:
-    """Take `revisions` in. With `relabel`, a source follows the label that its revisions bring.
+def add(
+    connection: Connection, revisions: Iterable[NewRevision], *, relabel: bool, encoded: Encoded | None = None
+) -> IngestReport:
+    """Take `revisions` in. With `relabel`, a source follows the label that its revisions bring. With `encoded`, which
+    holds a code for every text of theirs that had none, they can be searched before the next reindex.
 
-    Raises InvalidRevision, RevisionChanged, LabelChanged (also when one call brings two labels for a source)
-    or SupersedesCycle.
+    Raises InvalidRevision, RevisionChanged, LabelChanged (also when one call brings two labels for a source),
+    SupersedesCycle or CodesMissing.
     """
-    change = connection.execute(select(catalog_state.c.change)).scalar_one() + 1
+    change = next_change(connection)
     call = _Call(connection=connection, change=change, relabel=relabel)
+    keys = []
     for offered in revisions:
         call.take(offered)
+        if encoded is not None:
+            keys.append(offered.facts.key)
     call.write_held()
+    marked = 0 if encoded is None else keep_with_codes(connection, keys, encoded, change=change)
     _refuse_cycles(connection, call.superseding)
     report = call.report()
     if report.accepted or report.relabelled:
@@ -90,9 +88,10 @@ def add(connection: Connection, revisions: Iterable[NewRevision], *, relabel: bo
                 relabelled=report.relabelled,
             )
         )
-        connection.execute(
-            update(catalog_state).values(change=change, revisions=catalog_state.c.revisions + report.accepted)
-        )
+        if call.relabellings:
+            connection.execute(insert(relabelling), call.relabellings)
+    if report.accepted or report.relabelled or marked:
+        record_change(connection, change, revisions=report.accepted)
     return report
 
 
@@ -108,6 +107,8 @@ class _Call:
     superseding: list[RevisionKey] = field(default_factory=list)
     held_revisions: dict[RevisionKey, dict[str, Value]] = field(default_factory=dict)
     held_units: list[dict[str, Value]] = field(default_factory=list)
+    held_superseders: list[dict[str, str]] = field(default_factory=list)
+    relabellings: list[dict[str, Value]] = field(default_factory=list)
     accepted: int = 0
     unchanged: int = 0
     relabelled: int = 0
@@ -123,10 +124,7 @@ class _Call:
             raise InvalidRevision(facts.key, problem)
         self.offered.update(canonical([*facts.key, facts.digest]))
         self._settle_label(facts)
-        content_digest = self._content_digest(facts.key)
-        if content_digest is not None:
-            if content_digest != digest(facts.content_record()):
-                raise RevisionChanged(facts.key)
+        if self._holds(facts):
             self.unchanged += 1
             return
         self.held_revisions[facts.key] = {
@@ -135,6 +133,7 @@ class _Call:
             "change": self.change,
         }
         self.held_units.extend(unit_row(new) for new in offered.units)
+        self.held_superseders.extend(_superseder_row(facts.key, target) for target in dict.fromkeys(facts.supersedes))
         if facts.supersedes:
             self.superseding.append(facts.key)
         self.accepted += 1
@@ -150,8 +149,11 @@ class _Call:
             self.connection.execute(insert(revision), list(self.held_revisions.values()))
         if self.held_units:
             self.connection.execute(insert(unit), self.held_units)
+        if self.held_superseders:
+            self.connection.execute(insert(superseder), self.held_superseders)
         self.held_revisions.clear()
         self.held_units.clear()
+        self.held_superseders.clear()
 
     def report(self) -> IngestReport:
         return IngestReport(
@@ -164,49 +166,44 @@ class _Call:
             text_bytes=self.text_bytes,
         )
 
-    def _content_digest(self, key: RevisionKey) -> str | None:
-        held = self.held_revisions.get(key)
+    def _holds(self, facts: RevisionFacts) -> bool:
+        """Whether the revision is there already. Raises RevisionChanged when it is, with other content.
+
+        One that was revoked here may also be offered as what it has become, which is what an export of it says.
+        """
+        held = self.held_revisions.get(facts.key)
         if held is not None:
-            return str(held["content_digest"])
-        return self.connection.execute(_CONTENT_OF_REVISION, _names(key)).scalar_one_or_none()
+            content_digest, revoked = held["content_digest"], False
+        else:
+            row = self.connection.execute(_CONTENT_OF_REVISION, _names(facts.key)).one_or_none()
+            if row is None:
+                return False
+            content_digest, revoked = row.content_digest, row.revoked is not None
+        came_as = tuple(Status) if revoked and facts.status is Status.REVOKED else (facts.status,)
+        if all(content_digest != digest(replace(facts, status=status).content_record()) for status in came_as):
+            raise RevisionChanged(facts.key)
+        return True
 
     def _settle_label(self, facts: RevisionFacts) -> None:
         """Make the source, keep its label, or change it where that was asked for."""
         key = facts.key.source
         if self.relabel and self.labels.setdefault(key, facts.label) != facts.label:
             raise LabelChanged(facts.key)
-        held = self.connection.execute(_LABEL_OF_SOURCE, _names_source(key)).scalar_one_or_none()
+        held = label_digest_of(self.connection, key)
         offered = facts.label.digest
         if held == offered:
             return
         if held is not None and not self.relabel:
             raise LabelChanged(facts.key)
-        if self.connection.execute(select(label.c.digest).where(label.c.digest == offered)).first() is None:
-            self.connection.execute(insert(label), [label_row(facts.label)])
+        keep_label(self.connection, facts.label)
+        named = {"namespace": key.namespace, "source_id": key.source_id}
         if held is None:
-            self.connection.execute(
-                insert(source).values(namespace=key.namespace, source_id=key.source_id, label_digest=offered)
-            )
+            self.connection.execute(insert(source).values(label_digest=offered, **named))
             return
         self.write_held()
-        self.connection.execute(update(source).where(*_ONE_SOURCE).values(label_digest=offered), _names_source(key))
-        self._relabel_revisions(key, held, facts.label)
+        move_source(self.connection, key, before=held, after=offered, change=self.change)
+        self.relabellings.append({"change": self.change, "before": held, "after": offered, **named})
         self.relabelled += 1
-
-    def _relabel_revisions(self, key: SourceKey, held: str, new: Label) -> None:
-        """The facts of all revisions of a source follow its label."""
-        old = label_of(self.connection.execute(select(label).where(label.c.digest == held)).one())
-        rows = self.connection.execute(
-            select(revision).where(revision.c.namespace == key.namespace, revision.c.source_id == key.source_id)
-        )
-        moved = [(row, replace(facts_of(row, old), label=new)) for row in rows]
-        self.connection.execute(
-            update(revision).where(*_ONE_REVISION).values(seal=bindparam("new_seal"), change=self.change),
-            [
-                {**_names(facts.key), "new_seal": revision_seal(facts, row.content_digest, row.units)}
-                for row, facts in moved
-            ],
-        )
 
 
 def _refuse_cycles(connection: Connection, new: Iterable[RevisionKey]) -> None:
@@ -236,10 +233,15 @@ def _targets(connection: Connection, key: RevisionKey) -> Iterator[RevisionKey]:
     return iter(() if relations is None else supersedes_of(relations))
 
 
+def _superseder_row(key: RevisionKey, target: RevisionKey) -> dict[str, str]:
+    return {
+        **key._asdict(),
+        "of_namespace": target.namespace,
+        "of_source": target.source_id,
+        "of_revision": target.revision,
+    }
+
+
 def _names(key: RevisionKey) -> dict[str, str]:
     """The parameters that name a revision in the statements above."""
-    return {**_names_source(key.source), "of_revision": key.revision}
-
-
-def _names_source(key: SourceKey) -> dict[str, str]:
-    return {"of_namespace": key.namespace, "of_source": key.source_id}
+    return {"of_namespace": key.namespace, "of_source": key.source_id, "of_revision": key.revision}

@@ -13,8 +13,8 @@ from evidence.eligibility import Eligibility, Standing, Use, Validity, catalog_v
 from evidence.identity import RevisionKey
 from evidence.revision import RevisionFacts
 from index.catalog_read import Holdings
-from index.generation import Generation
 from index.ranges import RowRanges
+from index.segments import Segments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Eligible:
     """What one request may use. Every mapping is in key order.
 
     ranges: the rows of all usable revisions, and no others. validity: how long this holds around the moment judged.
-    unindexed: usable revisions that have no rows in this generation, or rows of other content; in key order.
+    unindexed: usable revisions that have no rows in these segments, or rows of other content; in key order.
     Everything but `ranges` and `unindexed` follows from what is visible alone (R6).
     """
 
@@ -53,19 +53,18 @@ def see(holdings: Holdings, *, scope: Scope, use: Use) -> Visible:
     return Visible(facts={facts.key: facts for facts in visible}, catalog_version=catalog_version(visible))
 
 
-def resolve(visible: Visible, eligibility: Eligibility, *, holdings: Holdings, generation: Generation) -> Eligible:
+def resolve(visible: Visible, eligibility: Eligibility, *, holdings: Holdings, segments: Segments) -> Eligible:
     """What may be used of what is visible, and its rows. `visible` is what `see` found for the same scope and use."""
     standings = judge(visible.facts.values(), eligibility)
     usable = {key: facts for key, facts in visible.facts.items() if standings[key] is Standing.USABLE}
-    runs = [generation.runs[place] for key in usable if (place := generation.run_of.get(key)) is not None]
-    indexed = {run.key: run for run in runs if run.facts_digest == holdings.content_digests[run.key]}
+    placed = segments.place(usable, digests=holdings.content_digests)
     return Eligible(
         eligibility=eligibility,
-        ranges=RowRanges.from_pairs((run.start, run.end) for run in indexed.values()),
+        ranges=placed.ranges,
         usable=usable,
         visible=visible.facts,
         standings=standings,
         catalog_version=visible.catalog_version,
         validity=validity(visible.facts.values(), at=eligibility.at),
-        unindexed=tuple(key for key in usable if key not in indexed),
+        unindexed=placed.missing,
     )

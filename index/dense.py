@@ -10,6 +10,7 @@ The only module that imports faiss, and the only one of this package that import
 """
 
 from collections.abc import Sequence
+from copy import copy
 from enum import StrEnum
 from typing import Protocol
 
@@ -58,17 +59,25 @@ class DenseIndex:
     def __init__(
         self, codes: Codes, order: npt.NDArray[np.int32], device: torch.device, product: Product | str = Product.AUTO
     ) -> None:
-        if codes.dtype != np.int8 or codes.ndim != 2 or not codes.flags.c_contiguous:
-            raise ValueError(f"need (n, d) int8 codes, C-contiguous, got {codes.shape} {codes.dtype}")
-        if order.dtype != np.int32 or order.shape != codes.shape[:1]:
-            raise ValueError(f"need the int32 order of {len(codes)} rows, got {order.shape} {order.dtype}")
-        self._codes, self._order = codes, order
+        _check_arrays(codes, order)
         self._product = choose_product(device, Product(product))
         self._device = device if self._product is Product.TORCH else torch.device("cpu")
+        self._hold(codes, order)
+
+    def beside(self, codes: Codes, order: npt.NDArray[np.int32]) -> "DenseIndex":
+        """An index of other rows, on the same device and by the same product, which is not proven once more."""
+        _check_arrays(codes, order)
+        other = copy(self)
+        other._hold(codes, order)
+        return other
+
+    def _hold(self, codes: Codes, order: npt.NDArray[np.int32]) -> None:
         limit = TORCH_DIMENSIONS if self._product is Product.TORCH else FAISS_DIMENSIONS
         if not 1 <= codes.shape[1] <= limit:
             raise ValueError(f"{self._product} is exact for 1 to {limit} dimensions, got {codes.shape[1]}")
-        self._scan: _Scan = _TorchScan(codes, device) if self._product is Product.TORCH else _FaissScan(codes)
+        self._codes, self._order = codes, order
+        is_torch = self._product is Product.TORCH
+        self._scan: _Scan = _TorchScan(codes, self._device) if is_torch else _FaissScan(codes)
 
     @property
     def product(self) -> Product:
@@ -117,6 +126,13 @@ class DenseIndex:
             raise ValueError(f"need int8 queries of {self._codes.shape[1]} dimensions, got {queries.shape}")
         if (queries < -LARGEST_CODE).any():
             raise ValueError(f"codes lie between {-LARGEST_CODE} and {LARGEST_CODE}")
+
+
+def _check_arrays(codes: Codes, order: npt.NDArray[np.int32]) -> None:
+    if codes.dtype != np.int8 or codes.ndim != 2 or not codes.flags.c_contiguous:
+        raise ValueError(f"need (n, d) int8 codes, C-contiguous, got {codes.shape} {codes.dtype}")
+    if order.dtype != np.int32 or order.shape != codes.shape[:1]:
+        raise ValueError(f"need the int32 order of {len(codes)} rows, got {order.shape} {order.dtype}")
 
 
 def choose_product(device: torch.device, asked: Product = Product.AUTO) -> Product:

@@ -8,6 +8,7 @@ IndexFault
 │   ├── DamagedCatalog       a checksum or an invariant does not hold
 │   └── CatalogUnavailable   the authority cannot be read or written now (disk, permission)
 │       └── CatalogBusy      another writer held it for too long
+├── CodesMissing             codes were to be kept with their revisions, and some are not there
 ├── IngestRefused            a revision the catalog does not take; names its key, never its content
 │   ├── InvalidRevision      text, facts and units do not belong together
 │   ├── RevisionChanged      the same key with other bytes: a correction is a new revision
@@ -18,6 +19,9 @@ IndexFault
 │   ├── DamagedGeneration    a file is missing, cut or changed
 │   ├── PublishFailed        the disk refused; what was in force still is
 │   └── PublisherBusy        another process is reindexing this catalog
+├── RecordsFault             the records of what was answered
+│   ├── RecordsUnavailable   they cannot be read or written now (disk, lock, permission)
+│   └── DamagedRecords       a record does not read back as it was written
 └── RecipeMismatch           rows or queries of another recipe than the catalog's (R10)
 """
 
@@ -80,6 +84,14 @@ class CatalogBusy(CatalogUnavailable):
 
     def __init__(self) -> None:
         super().__init__("another process is writing to it; try again when it is done")
+
+
+class CodesMissing(IndexFault):
+    """Codes were to be kept together with their revisions; `units` of those have none. Encode them, and add again."""
+
+    def __init__(self, *, units: int) -> None:
+        super().__init__(f"{units} units have no code; encode what is missing and add again")
+        self.units = units
 
 
 class IngestRefused(IndexFault):
@@ -154,6 +166,26 @@ class PublisherBusy(GenerationFault):
 
     def __init__(self) -> None:
         super().__init__("another process is reindexing this catalog; wait until it is done")
+
+
+class RecordsFault(IndexFault):
+    """The records of what was answered."""
+
+
+class RecordsUnavailable(RecordsFault):
+    """The records cannot be read or written now. `problem` is the system's word for it."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the records are unavailable: {problem}")
+        self.problem = problem
+
+
+class DamagedRecords(RecordsFault):
+    """A record does not read back as it was written. `what` says which, without content."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the records are damaged: {what}")
+        self.what = what
 
 
 class RecipeMismatch(IndexFault):

@@ -94,6 +94,15 @@ def current_name(directory: Path) -> str:
     return line[:-1]
 
 
+def is_published(directory: Path) -> bool:
+    """Whether the catalog in `directory` publishes a generation. Raises DamagedGeneration."""
+    try:
+        current_name(directory)
+    except NoGeneration:
+        return False
+    return True
+
+
 def open_current(directory: Path, recipe: Recipe) -> Generation:
     """The published generation of the catalog in `directory`.
 

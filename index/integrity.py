@@ -14,19 +14,31 @@ from sqlalchemy import Connection, select
 
 from evidence.access import Label
 from evidence.canonical import digest
+from evidence.citations import citation_handle
 from evidence.identity import RevisionKey
 from evidence.revision import RevisionFacts
 from evidence.unit import Unit
 from index.catalog import DATABASE, Catalog
+from index.catalog_coded import lacking_codes
 from index.catalog_codes import CODE_OF_UNIT, code_of
-from index.catalog_rows import AnyRow, breaks, facts_of, input_digest, label_of, unit_of
-from index.catalog_tables import catalog_state, code, label, revision, source, unit
+from index.catalog_revocations import read_revocations
+from index.catalog_rows import AnyRow, breaks, input_digest, label_of, stored_facts_of, unit_of
+from index.catalog_tables import catalog_state, code, label, revision, source, superseder, unit
 from index.errors import DamagedCatalog, DamagedGeneration, NoGeneration, RecipeMismatch, describe
 from index.generation import CURRENT, GENERATIONS, Generation, check_part, current_name, open_generation, open_manifest
 from index.generation_check import broken_promises
 from index.generation_format import MANIFEST, is_name
 
 ROWS_A_QUERY = 1000
+
+_SUPERSEDERS = select(
+    superseder.c.namespace,
+    superseder.c.source_id,
+    superseder.c.revision,
+    superseder.c.of_namespace,
+    superseder.c.of_source,
+    superseder.c.of_revision,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +75,8 @@ def verify(directory: Path) -> list[Damage]:
             with catalog.read() as reading:
                 connection, sound = reading.connection, _Sound()
                 found.extend(_facts(connection, sound))
+                found.extend(_superseders(connection, sound))
+                found.extend(_revocations(connection))
                 found.extend(_units(connection, sound))
                 found.extend(_codes(connection, catalog.recipe.dimension))
                 found.extend(_published(catalog, connection, sound))
@@ -117,7 +131,7 @@ def _facts(connection: Connection, sound: _Sound) -> Iterator[Damage]:
             yield Damage(where="source", problem=f"the label of {describe(key)} is damaged or missing")
             continue
         try:
-            facts = facts_of(row, sound.labels[row.label_digest])
+            facts = stored_facts_of(row, sound.labels[row.label_digest])
         except DamagedCatalog as error:
             yield Damage(where="revision", problem=error.what)
             continue
@@ -128,6 +142,21 @@ def _facts(connection: Connection, sound: _Sound) -> Iterator[Damage]:
     expected = connection.execute(select(catalog_state.c.revisions)).scalar_one()
     if len(sound.unit_counts) != expected:
         yield Damage(where="revision", problem=f"there are {len(sound.unit_counts)} revisions, there were {expected}")
+
+
+def _superseders(connection: Connection, sound: _Sound) -> Iterator[Damage]:
+    """The relations that are kept once more, to be found from their other end, against the facts that state them."""
+    held = {(RevisionKey(*row[:3]), RevisionKey(*row[3:])) for row in connection.execute(_SUPERSEDERS)}
+    stated = {(key, target) for key, facts in sound.facts.items() for target in facts.supersedes}
+    for key in sorted({key for key, _ in held ^ stated if key in sound.facts}):
+        yield Damage(where="superseder", problem=f"what {describe(key)} supersedes is not what its facts state")
+
+
+def _revocations(connection: Connection) -> Iterator[Damage]:
+    try:
+        read_revocations(connection)
+    except DamagedCatalog as error:
+        yield Damage(where="revocation", problem=error.what)
 
 
 def _units(connection: Connection, sound: _Sound) -> Iterator[Damage]:
@@ -159,6 +188,8 @@ def _intact_unit(row: AnyRow) -> Unit:
         raise DamagedCatalog(
             f"the input digest of unit {read.key.ordinal} of {describe(read.key.revision_key)} is another"
         )
+    if row.handle != citation_handle(read):
+        raise DamagedCatalog(f"the handle of unit {read.key.ordinal} of {describe(read.key.revision_key)} is another")
     return read
 
 
@@ -168,6 +199,8 @@ def _codes(connection: Connection, dimension: int) -> Iterator[Damage]:
             code_of(row, dimension)
         except DamagedCatalog as error:
             yield Damage(where="code", problem=f"{error.what} (input {row.input_digest.hex()} in {row.namespace!r})")
+    for key in lacking_codes(connection):
+        yield Damage(where="revision", problem=f"{describe(key)} came with its codes, and one of them is missing")
 
 
 def _published(catalog: Catalog, connection: Connection, sound: _Sound) -> Iterator[Damage]:

@@ -8,6 +8,7 @@ visible rows are scored.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +19,30 @@ from index.compiled import compiled, read_only
 from index.postings import Postings, build_postings, next_visible
 from index.ranges import Edges, RowRanges
 from index.selection import Ranking, first_k
-from index.statistics import ScopeStatistics, gather
+from index.statistics import Counted, ScopeStatistics, gather
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 SmallInts = npt.NDArray[np.int32]
 
 _UNMATCHED = np.iinfo(np.int64).min
+_NOT_HELD = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryWeights:
+    """What the query's terms weigh in one scope, whichever generation holds the rows: those of its distinct terms that
+    occur in the scope, in order of first appearance. Arrays are (terms,).
+
+    repeats: in the query. idfs: of each term in the scope. bend: how repeats and length count there.
+    absent: what a term adds to a hit that does not hold it: `plus` adds idf * delta, the others nothing.
+    """
+
+    terms: tuple[str, ...]
+    repeats: Ints
+    idfs: Floats
+    absent: Ints
+    bend: Curve | None  # None where no term occurs, and nothing is weighed
 
 
 def score(
@@ -40,9 +58,8 @@ def score(
     lengths: (rows,) int32, terms per row of the generation. statistics: gathered over the same `ranges`; other ones
     are refused with ValueError. query_terms: analyzed as the units were, repeats included.
     """
-    sums, hits = _sums(postings, lengths, statistics, query_terms, scope=ranges, wanted=ranges)
-    hits.sort()
-    return Ranking(rows=ranges.rows_at(hits), scores=sums[hits])
+    part = Counted(postings, lengths, ranges)
+    return score_weighed(part, weigh([part], statistics, query_terms, ranges=ranges))
 
 
 def topk(
@@ -56,8 +73,8 @@ def topk(
     k: int,
 ) -> Ranking:
     """The first `k` hits: score descending, then `order` (the identity rank of every row) ascending (R11)."""
-    sums, hits = _sums(postings, lengths, statistics, query_terms, scope=ranges, wanted=ranges)
-    return first_k(ranges.rows_at(hits), sums[hits], order=order, k=k)
+    part = Counted(postings, lengths, ranges)
+    return topk_weighed(part, weigh([part], statistics, query_terms, ranges=ranges), order=order, k=k)
 
 
 def score_rows(
@@ -73,12 +90,58 @@ def score_rows(
 
     A row that is no hit has score 0. Scores equal those of `score`. Raises ValueError for a row outside `ranges`.
     """
-    if not ranges.contains(rows).all():
+    part = Counted(postings, lengths, ranges)
+    return score_rows_weighed(part, weigh([part], statistics, query_terms, ranges=ranges), rows=rows)
+
+
+def weigh(
+    parts: Sequence[Counted], statistics: ScopeStatistics, query_terms: Sequence[str], *, ranges: RowRanges
+) -> QueryWeights:
+    """The weights of a query over `ranges`, whose rows lie in `parts`. Statistics of other ranges are refused with
+    ValueError, as are ranges beyond the lengths."""
+    if statistics.ranges != ranges:
+        raise ValueError("the statistics were gathered over other rows than those to be scored")
+    frequencies: Counter[str] = Counter()
+    for part in parts:
+        if part.ranges.count and part.ranges.ends[-1] > len(part.lengths):
+            raise ValueError(f"the ranges end at row {part.ranges.ends[-1]}, the lengths at {len(part.lengths)}")
+        frequencies.update(_frequencies(part, query_terms))
+    asked = Counter(query_terms)
+    terms = tuple(term for term in asked if frequencies[term])
+    idfs = [statistics.idf(frequencies[term]) for term in terms]
+    lift = statistics.formula.delta if statistics.formula.variant is Variant.PLUS else 0.0
+    return QueryWeights(
+        terms=terms,
+        repeats=np.array([asked[term] for term in terms], dtype=np.int64),
+        idfs=np.array(idfs, dtype=np.float64),
+        absent=np.array([to_fixed_point(idf * lift) for idf in idfs], dtype=np.int64),
+        bend=curve(statistics.formula, longest=statistics.longest, average_length=statistics.average_length)
+        if terms
+        else None,
+    )
+
+
+def score_weighed(part: Counted, weights: QueryWeights) -> Ranking:
+    """As `score`, over one part of what the weights are for, in its own rows."""
+    sums, hits = _sums(part.postings, part.lengths, weights, wanted=part.ranges)
+    hits.sort()
+    return Ranking(rows=part.ranges.rows_at(hits), scores=sums[hits])
+
+
+def topk_weighed(part: Counted, weights: QueryWeights, *, order: SmallInts, k: int) -> Ranking:
+    """As `topk`, over one part of what the weights are for, in its own rows."""
+    sums, hits = _sums(part.postings, part.lengths, weights, wanted=part.ranges)
+    return first_k(part.ranges.rows_at(hits), sums[hits], order=order, k=k)
+
+
+def score_rows_weighed(part: Counted, weights: QueryWeights, *, rows: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """As `score_rows`, over one part of what the weights are for, in its own rows."""
+    if not part.ranges.contains(rows).all():
         raise ValueError("only usable rows are scored: a row lies outside the ranges")
     ascending = np.argsort(rows)
     wanted = RowRanges.from_rows(rows[ascending])
     scores = np.empty(len(rows), dtype=np.int64)
-    scores[ascending], _ = _sums(postings, lengths, statistics, query_terms, scope=ranges, wanted=wanted)
+    scores[ascending], _ = _sums(part.postings, part.lengths, weights, wanted=wanted)
     matched = scores != _UNMATCHED
     return np.where(matched, scores, 0), matched
 
@@ -92,35 +155,32 @@ def prepare() -> None:
     )
 
 
-def _sums(
-    postings: Postings,
-    lengths: SmallInts,
-    statistics: ScopeStatistics,
-    query_terms: Sequence[str],
-    *,
-    scope: RowRanges,
-    wanted: RowRanges,
-) -> tuple[Ints, Ints]:
+def _sums(postings: Postings, lengths: SmallInts, weights: QueryWeights, *, wanted: RowRanges) -> tuple[Ints, Ints]:
     """(wanted.count,) int64: the score of each wanted row in order, or _UNMATCHED; and the places of those with one,
-    (hits,) int64 in no order. `wanted` lies within `scope`."""
-    if statistics.ranges != scope:
-        raise ValueError("the statistics were gathered over other rows than those to be scored")
-    if scope.count and scope.ends[-1] > len(lengths):
-        raise ValueError(f"the ranges end at row {scope.ends[-1]}, the lengths at {len(lengths)}")
+    (hits,) int64 in no order."""
     sums = np.full(wanted.count, _UNMATCHED, dtype=np.int64)
-    terms = _weigh(postings, statistics, query_terms)
-    if not terms.numbers.size:
+    numbers = np.array([postings.terms.get(term, _NOT_HELD) for term in weights.terms], dtype=np.int64)
+    held = numbers[numbers != _NOT_HELD]
+    if weights.bend is None or not held.size:
         return sums, np.empty(0, dtype=np.int64)
-    hits = np.empty(min(wanted.count, int(terms.frequencies.sum())), dtype=np.int64)
     lists = _Lists(
         offsets=postings.offsets,
         rows=postings.posting_rows,
         frequencies=postings.frequencies,
         lengths=read_only(lengths),
     )
-    bend = curve(statistics.formula, longest=statistics.longest, average_length=statistics.average_length)
-    found = _add_weights(lists, terms, bend, wanted.edges, _Found(sums=sums, hits=hits))
-    return sums, hits[:found]
+    most = int((postings.offsets[held + 1] - postings.offsets[held]).sum())
+    found = _Found(sums=sums, hits=np.empty(min(wanted.count, most), dtype=np.int64))
+    terms = _QueryTerms(numbers=numbers, repeats=weights.repeats, idfs=weights.idfs, absent=weights.absent)
+    return sums, found.hits[: _add_weights(lists, terms, weights.bend, wanted.edges, found)]
+
+
+def _frequencies(part: Counted, query_terms: Sequence[str]) -> dict[str, int]:
+    """In how many rows of the part each of the query's terms occurs that its generation holds at all."""
+    terms = part.postings.terms
+    numbers = {term: number for term in dict.fromkeys(query_terms) if (number := terms.get(term)) is not None}
+    counted = part.postings.document_frequencies(np.array(list(numbers.values()), dtype=np.int64), ranges=part.ranges)
+    return dict(zip(numbers, counted.tolist(), strict=True))
 
 
 class _Lists(NamedTuple):
@@ -133,14 +193,9 @@ class _Lists(NamedTuple):
 
 
 class _QueryTerms(NamedTuple):
-    """The query's distinct terms that occur in the scope, in order of first appearance. Arrays are (terms,).
-
-    frequencies: document frequencies in the scope. repeats: in the query.
-    absent: what a term adds to a hit that does not hold it: `plus` adds idf * delta, the others nothing.
-    """
+    """`QueryWeights` as a compiled loop takes them. numbers: of the terms in one generation, or _NOT_HELD."""
 
     numbers: Ints
-    frequencies: Ints
     repeats: Ints
     idfs: Floats
     absent: Ints
@@ -153,22 +208,6 @@ class _Found(NamedTuple):
     hits: Ints
 
 
-def _weigh(postings: Postings, statistics: ScopeStatistics, query_terms: Sequence[str]) -> _QueryTerms:
-    known = Counter(term for term in query_terms if term in postings.terms)
-    numbers = postings.numbers(known)
-    frequencies = postings.document_frequencies(numbers, ranges=statistics.ranges)
-    present = frequencies > 0
-    idfs = [statistics.idf(frequency) for frequency in frequencies[present].tolist()]
-    lift = statistics.formula.delta if statistics.formula.variant is Variant.PLUS else 0.0
-    return _QueryTerms(
-        numbers=numbers[present],
-        frequencies=frequencies[present],
-        repeats=np.array(list(known.values()), dtype=np.int64)[present],
-        idfs=np.array(idfs, dtype=np.float64),
-        absent=np.array([to_fixed_point(idf * lift) for idf in idfs], dtype=np.int64),
-    )
-
-
 @compiled
 def _add_weights(lists: _Lists, terms: _QueryTerms, bend: Curve, wanted: Edges, found: _Found) -> int:
     """Add each term's weight to the sums of the wanted rows that hold it, and list their places; returns how many.
@@ -178,6 +217,8 @@ def _add_weights(lists: _Lists, terms: _QueryTerms, bend: Curve, wanted: Edges, 
     nothing_held = (terms.repeats * terms.absent).sum()
     hits = 0
     for at in range(terms.numbers.size):
+        if terms.numbers[at] == _NOT_HELD:
+            continue
         begin, stop = lists.offsets[terms.numbers[at]], lists.offsets[terms.numbers[at] + 1]
         index = 0
         while begin < stop:

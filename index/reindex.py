@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from index.analysis import Analyzer
 from index.catalog import Catalog
+from index.catalog_coded import mark_published
 from index.catalog_codes import (
     Layout,
     codes_in,
@@ -126,6 +127,9 @@ def reindex(
                     layout = lay_out(reading.connection, reading.holdings)
                     texts = distinct_texts(reading.connection)
                     generation = _publish(reading, layout, catalog.recipe, analyzer, progress, lock=lock)
+                    published = reading.change
+        with catalog.write() as connection:
+            mark_published(connection, change=published)
     return ReindexReport(
         generation=generation,
         units=len(layout.units),

@@ -4,7 +4,7 @@ Every ordering is total (R11): the higher score, then the smaller identity rank.
 cut at k is one set, whatever order the rows came in.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,12 @@ def first_k(rows: Ints, scores: Ints, *, order: npt.NDArray[np.int32], k: int) -
     if len(rows) > k > 0:
         kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]  # the k-th score and all its ties
         rows, scores = rows[kept], scores[kept]
-    best = np.lexsort((order[rows], -scores))[: max(k, 0)]
+    return first_of(rows, scores, ranks=order[rows], k=k)
+
+
+def first_of(rows: Ints, scores: Ints, *, ranks: npt.NDArray[np.integer[Any]], k: int) -> Ranking:
+    """As `first_k`, with the identity rank of each of `rows`: (len(rows),) integers, none twice."""
+    best = np.lexsort((ranks, -scores))[: max(k, 0)]
     return Ranking(rows=rows[best], scores=scores[best])
 
 

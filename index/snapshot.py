@@ -1,7 +1,7 @@
 """Which one state of catalog and index does a request see from its first step to its last?
 
-A snapshot pins a read transaction and an open generation. What a scope may use is worked out once and kept for as
-long as nothing was written and no visible revision starts or stops being effective.
+A snapshot pins a read transaction and the rows that can be searched in that state. What a scope may use is worked out
+once and kept for as long as nothing was written and no visible revision starts or stops being effective.
 """
 
 import threading
@@ -21,7 +21,9 @@ from evidence.instant import Instant
 from index.catalog import Catalog
 from index.catalog_read import Reading
 from index.compartments import Eligible, Visible, resolve, see
+from index.delta import Deltas
 from index.generation import Generation, current_name, open_current
+from index.segments import Segments
 
 SCOPE_WEIGHT = 100  # what is kept for a scope that sees nothing, in revisions: so that there are never many of those
 REVISIONS_KEPT = 1_000_000  # over all that is kept for scopes; each costs 100 to 200 bytes in every scope that sees it
@@ -37,17 +39,19 @@ class Snapshots:
         self._catalog = catalog
         self._opening = threading.Lock()
         self._generation: Generation | None = None
+        self._deltas = Deltas(catalog.recipe)
         self._visible: _Recent[_ScopeKey, Visible] = _Recent(REVISIONS_KEPT)
         self._eligible: _Recent[_RequestKey, Eligible] = _Recent(REVISIONS_KEPT)
 
     @contextmanager
-    def pin(self, *, generation: Generation | None = None) -> Iterator["Snapshot"]:
-        """The catalog as it is now with the published generation, or with one pinned before, to look again (R5).
+    def pin(self, *, segments: Segments | None = None) -> Iterator["Snapshot"]:
+        """The catalog as it is now with all rows that can be searched, or with those pinned before, to look again (R5).
 
         Raises NoGeneration, DamagedGeneration, RecipeMismatch, DamagedCatalog or CatalogUnavailable.
         """
         with self._catalog.read() as reading:
-            yield Snapshot(reading, generation or self._current(), self._visible, self._eligible)
+            pinned = segments or self._deltas.over(self._current(), reading)
+            yield Snapshot(reading, pinned, self._visible, self._eligible)
 
     def _current(self) -> Generation:
         with self._opening:
@@ -64,13 +68,13 @@ class Snapshot:
     def __init__(
         self,
         reading: Reading,
-        generation: Generation,
+        segments: Segments,
         visible: "_Recent[_ScopeKey, Visible]",
         eligible: "_Recent[_RequestKey, Eligible]",
     ) -> None:
         """Use `Snapshots.pin`."""
         self.reading = reading
-        self.generation = generation
+        self.segments = segments
         self._visible = visible
         self._eligible = eligible
 
@@ -78,7 +82,7 @@ class Snapshot:
         """What the caller may use, here and at the moment that `eligibility` says."""
         key = _RequestKey(
             change=self.reading.change,
-            generation=self.generation.name,
+            segments=self.segments.name,
             scope=eligibility.scope,
             use=eligibility.use,
             as_of=eligibility.as_of,
@@ -92,18 +96,18 @@ class Snapshot:
             self._see(eligibility.scope, eligibility.use),
             eligibility,
             holdings=self.reading.holdings,
-            generation=self.generation,
+            segments=self.segments,
         )
         self._eligible.put(key, found, change=key.change, size=len(found.visible) + key.weight)
         return found
 
     def keys_of(self, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> list[UnitKey]:
         """The units that `rows` stand for, in that order."""
-        return self.generation.keys_of(rows)
+        return self.segments.keys_of(rows)
 
     def rows_of(self, key: RevisionKey) -> range:
-        """The rows of a revision in the pinned generation; empty when it has none there."""
-        return self.generation.rows_of(key)
+        """The rows of a revision in the pinned segments; empty when it has none there."""
+        return self.segments.rows_of(key)
 
     def _see(self, scope: Scope, use: Use) -> Visible:
         key = _ScopeKey(change=self.reading.change, scope=scope, use=use)
@@ -128,7 +132,7 @@ class _RequestKey:
     """All that an `Eligible` depends on but the moment, which its `validity` speaks for."""
 
     change: int
-    generation: str
+    segments: str
     scope: Scope
     use: Use
     as_of: Instant | None

@@ -5,7 +5,10 @@ about what the caller may not see. Sums of integers: scopes that share no row ad
 """
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,7 @@ from index.ranges import Edges, RowRanges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeStatistics:
-    """The statistics of one set of row ranges of one generation under one formula; may be cached under these three.
+    """The statistics of one set of row ranges of one row space under one formula; may be cached under these three.
 
     ranges: the rows counted.
     units: N, the usable units, those without terms included.
@@ -52,27 +55,63 @@ def gather(
     Cost: the visible rows; for `okapi` also a search per term of the generation's vocabulary.
     Raises ValueError for ranges that end beyond the generation.
     """
-    if ranges.count and ranges.ends[-1] > len(lengths):
-        raise ValueError(f"the ranges end at row {ranges.ends[-1]}, the generation at {len(lengths)}")
-    total, longest = _add_lengths(read_only(lengths), ranges.edges)
+    return gather_all([Counted(postings=postings, lengths=lengths, ranges=ranges)], ranges=ranges, formula=formula)
+
+
+class Counted(NamedTuple):
+    """Those rows of one generation that are counted, in its own numbers."""
+
+    postings: Postings
+    lengths: npt.NDArray[np.int32]
+    ranges: RowRanges
+
+
+def gather_all(parts: Sequence[Counted], *, ranges: RowRanges, formula: Formula) -> ScopeStatistics:
+    """Count over `ranges` of several generations' row space; `parts` are the same rows where they lie.
+
+    The numbers are those that one generation of the same rows would give. Raises ValueError as `gather`.
+    """
+    total, longest = 0, 0
+    for part in parts:
+        if part.ranges.count and part.ranges.ends[-1] > len(part.lengths):
+            raise ValueError(f"the ranges end at row {part.ranges.ends[-1]}, the generation at {len(part.lengths)}")
+        length, longest_here = _add_lengths(read_only(part.lengths), part.ranges.edges)
+        total, longest = total + length, max(longest, longest_here)
     return ScopeStatistics(
         ranges=ranges,
         formula=formula,
         units=ranges.count,
         total_length=total,
         longest=longest,
-        mean_idf=_mean_idf(postings, ranges, formula) if formula.variant is Variant.OKAPI else 0.0,
+        mean_idf=_mean_idf(_frequencies(parts), ranges.count, formula) if formula.variant is Variant.OKAPI else 0.0,
     )
 
 
-def _mean_idf(postings: Postings, ranges: RowRanges, formula: Formula) -> float:
+def _frequencies(parts: Sequence[Counted]) -> npt.NDArray[np.int64]:
+    """In how many of the rows each term occurs that any of the generations holds, in no order."""
+    first, *others = parts
+    found = first.postings.document_frequencies(_vocabulary(first.postings), ranges=first.ranges)
+    elsewhere: Counter[str] = Counter()
+    for part in others:
+        counted = part.postings.document_frequencies(_vocabulary(part.postings), ranges=part.ranges)
+        for term, frequency in zip(part.postings.terms, counted.tolist(), strict=True):
+            number = first.postings.terms.get(term) if frequency else None
+            if number is None:
+                elsewhere[term] += frequency
+            else:
+                found[number] += frequency
+    return np.concatenate([found, np.array(list(elsewhere.values()), dtype=np.int64)])
+
+
+def _vocabulary(postings: Postings) -> npt.NDArray[np.int64]:
+    return np.arange(len(postings.terms), dtype=np.int64)
+
+
+def _mean_idf(found: npt.NDArray[np.int64], units: int, formula: Formula) -> float:
     """Before the floor, over terms with a document frequency above 0; the same whatever the order of the terms."""
-    vocabulary = np.arange(len(postings.terms), dtype=np.int64)
-    found = postings.document_frequencies(vocabulary, ranges=ranges)
     frequencies, terms = np.unique(found[found > 0], return_counts=True)
     if not terms.size:
         return 0.0
-    units = ranges.count
     weighted = (
         count * rarity(formula, units=units, frequency=frequency)
         for frequency, count in zip(frequencies.tolist(), terms.tolist(), strict=True)

@@ -8,6 +8,9 @@ ModelError
 ├── UnpinnedModel        a file that decides the outputs has no digest in the entry
 ├── DigestMismatch       a file is not what its pinned digest says
 ├── UnknownTokenizer     no counter has that name
+├── UnsafeTokenizer      a tokenizer that could read a control token out of rendered content
+├── InvalidTokenizer     a tokenizer's files that cannot be read, or contradict each other
+├── InvalidTemplate      a chat template that cannot be read, or does not write what it is given
 ├── DeviceUnavailable    the device asked for is not here
 ├── RuntimeUnavailable   the runtime asked for is not here
 ├── NoneQualifies        no runtime gives the same codes for a text alone and among others
@@ -84,6 +87,36 @@ class UnknownTokenizer(ModelError):
         super().__init__(f"no tokenizer named {name!r}; there are: {', '.join(allowed)}")
         self.name = name
         self.allowed = tuple(allowed)
+
+
+class UnsafeTokenizer(ModelError):
+    """A tokenizer could read a control token out of rendered content. `token` is that token, as its file has it."""
+
+    def __init__(self, folder: str, token: str) -> None:
+        super().__init__(
+            f"tokenizer {folder} refused: its added token {token!r} holds no character that rendering escapes, so that "
+            "retrieved text could become it"
+        )
+        self.folder = folder
+        self.token = token
+
+
+class InvalidTokenizer(ModelError):
+    """A tokenizer's files cannot be read, or contradict each other. `folder` is as the operator named it."""
+
+    def __init__(self, folder: str, problem: str) -> None:
+        super().__init__(f"tokenizer {folder}: {problem}")
+        self.folder = folder
+        self.problem = problem
+
+
+class InvalidTemplate(ModelError):
+    """A chat template cannot be read, or does not write what it is given. `folder` is as the operator named it."""
+
+    def __init__(self, folder: str, problem: str) -> None:
+        super().__init__(f"chat template of {folder}: {problem}")
+        self.folder = folder
+        self.problem = problem
 
 
 class DeviceUnavailable(ModelError):

@@ -31,9 +31,9 @@ class Windows(NamedTuple):
 class Tokenizer:
     """A model's tokenizer. Immutable in use; safe to call from several threads."""
 
-    def __init__(self, file: Path) -> None:
-        """Reads a `tokenizer.json`."""
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+    def __init__(self, source: Path | tokenizers.Tokenizer) -> None:
+        """Reads a `tokenizer.json`, or takes over one that was read."""
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(source)) if isinstance(source, Path) else source
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.special_tokens: int = self._tokenizer.num_special_tokens_to_add(is_pair=False)

@@ -14,12 +14,16 @@ from muniment import (
     demo,
     doctor,
     evaluate,
+    explain,
     ingest,
     initialize,
     packet,
     reindex,
+    replay,
+    revoke,
     search,
     serve,
+    sources,
     tokens,
     verify,
 )
@@ -37,7 +41,11 @@ app.command("init")(initialize.run)
 app.command("ingest")(ingest.run)
 app.command("reindex")(reindex.run)
 app.command("search")(search.run)
+app.command("sources")(sources.run)
+app.command("revoke")(revoke.run)
 app.command("packet")(packet.run)
+app.command("explain")(explain.run)
+app.command("replay")(replay.run)
 app.command("verify")(verify.run)
 app.command("eval")(evaluate.run)
 app.command("token")(tokens.run)

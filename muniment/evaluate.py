@@ -80,7 +80,7 @@ def _channels(asked: list[str] | None) -> "tuple[Channel, ...]":
 
 def _fusion(asked: str | None) -> "Fusion":
     from server.errors import Invalid
-    from server.routes import parse
+    from server.parsing import parse
     from server.schemas import Fusion
 
     if asked is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from index.analysis import analyzer_for
 from index.catalog import Catalog
 from index.errors import IndexFault, NoGeneration
 from index.generation import open_current
@@ -16,7 +17,6 @@ from models.runtime import runtime_names
 from muniment.findings import Check, Finding, fail, ok, warn
 from muniment.health_of_machine import disk_space
 from server.keys import KEY_FILE, load_key
-from server.opening import analyzer_for
 from server.settings import load_settings
 
 

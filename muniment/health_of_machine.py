@@ -18,7 +18,7 @@ GIB = 2**30
 LITTLE_SPACE = 2 * GIB  # an exported network is 90 MB, a million units of 384 numbers about 1 GB with their texts
 NO_SPACE = GIB // 4
 FAISS_BUILDS = ("faiss-cpu", "faiss-gpu")
-TWO_TOKENS = "hello world"  # in every vocabulary: two words, two tokens
+TWO_TOKENS = "the world"  # in every vocabulary: two words, two tokens
 INSTALL = "install Muniment with its extra: pip install 'muniment[cpu]' or 'muniment[gpu]'"
 
 

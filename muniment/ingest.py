@@ -12,6 +12,8 @@ from muniment.progress import shown_progress
 
 if TYPE_CHECKING:
     from evidence.access import Label
+    from index.catalog import Catalog
+    from models.encoder import Encoder
     from server.ingest import Outcome
 
 Texts = list[str]
@@ -45,7 +47,8 @@ def run(
     """Add revisions: a .jsonl of revisions, a BEIR folder, or a folder of .md and .txt files.
 
     Everything is read and checked before anything is written; a malformed line leaves the catalog as it was.
-    Unchanged revisions are skipped, so the same command can be run again.
+    Unchanged revisions are skipped, so the same command can be run again. Where an index was published already, an
+    input of at most 16 MiB with at most 50,000 new encoder tokens can be searched at once; more waits for a reindex.
 
     Example: muniment ingest my-catalog handbook/ --tenant blue --role technician
     """
@@ -62,7 +65,7 @@ def run(
         print_json(outcome.record())
     else:
         print("\n".join(outcome.lines()))
-        if not dry_run and outcome.report.accepted:
+        if not dry_run and outcome.report.accepted and not outcome.searchable:
             print(f"next: muniment reindex {directory}")
 
 
@@ -98,7 +101,18 @@ def ingest(
                 progress=progress,
                 encode=encoder.encode_documents,
             )
-        return take_in(catalog, checked, relabel=relabel, chunker=chunker, progress=progress)
+        encode = encoder.encode_documents if _can_be_searched_at_once(catalog, encoder) else None
+        return take_in(catalog, checked, relabel=relabel, chunker=chunker, progress=progress, encode=encode)
+
+
+def _can_be_searched_at_once(catalog: "Catalog", encoder: "Encoder") -> bool:
+    """Whether there is an index to search beside, and this machine makes rows of the catalog's recipe (R10)."""
+    from index.analysis import analyzer_for
+    from index.generation import is_published
+
+    recipe = catalog.recipe
+    makes_rows = encoder.runtime == recipe.runtime and analyzer_for(recipe).name == recipe.analyzer
+    return makes_rows and is_published(catalog.directory)
 
 
 def _default_label(stated: Mapping[str, object]) -> "Label | None":

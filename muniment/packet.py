@@ -24,8 +24,9 @@ def run(
 
     Example: muniment packet my-catalog "What may I upload?" --as blue.json --request limits.json
     """
-    from server.opening import open_pipeline, settings_for
-    from server.routes import parse
+    from server.edge import new_request_id
+    from server.opening import open_pipeline, open_recorder, settings_for
+    from server.parsing import parse
     from server.schemas import PacketRequest
 
     body = {} if request_file is None else read_json(request_file)
@@ -33,8 +34,16 @@ def run(
         raise UsageFailure(f"{request_file}: must be a JSON object without `query`")
     request = parse({**body, "query": query}, PacketRequest)
     asker = read_principal(principal)
-    with open_pipeline(Path(directory), settings=settings_for(device)) as pipeline:
-        answer = pipeline.packet(request, asker)
+    settings = settings_for(device)
+    with (
+        open_pipeline(Path(directory), settings=settings) as pipeline,
+        open_recorder(pipeline.catalog, settings=settings) as recorder,
+    ):
+        recording = recorder.begin(new_request_id())
+        answer = pipeline.packet(
+            request, asker, deliver=lambda answered: recording.keep(answered.body, answered.sealing)
+        )
+        recording.seal()
     if as_json:
         print_json(answer)
     else:

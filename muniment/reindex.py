@@ -39,11 +39,12 @@ def run(
 
 def reindex(directory: Path, *, device: str = "auto", workers: int = 1) -> "ReindexReport":
     """Bring the index of the catalog in `directory` up to date, showing progress."""
+    from index.analysis import analyzer_for
     from index.catalog import Catalog
     from index.reindex import Progress, Stage
     from index.reindex import reindex as build
     from models.device import choose_device
-    from server.opening import analyzer_for, open_encoder, settings_for
+    from server.opening import open_encoder, settings_for
 
     settings = settings_for(device)
     with Catalog.open(directory) as catalog, shown_progress() as show:

@@ -37,7 +37,7 @@ def run(
     Example: muniment search my-catalog "upload limit" --as blue.json -k 5
     """
     from server.opening import open_pipeline, settings_for
-    from server.routes import parse
+    from server.parsing import parse
     from server.schemas import SearchRequest
 
     body: dict[str, object] = {

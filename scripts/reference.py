@@ -11,15 +11,18 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import typer
+from fastapi import FastAPI
 
 from muniment.__main__ import app
 from server.app import create_app
 from server.errors import STATUS
 from server.keys import SigningKey
 from server.pipeline import Pipeline
+from server.recording import Recorder
 from server.responses import PacketShape
 from server.settings import Settings
 
@@ -27,6 +30,26 @@ ROOT = Path(__file__).resolve().parent.parent
 QUALITY = ROOT / "docs" / "benchmarks" / "quality.json"
 QUALITY_BEGINS, QUALITY_ENDS = "<!-- quality: begin -->", "<!-- quality: end -->"
 GENERATED = "<!-- Written by scripts/reference.py from the code; edit that, not this. -->"
+
+# What a token must hold for each route; routes that take a public source ask for `ingest-public` there.
+SCOPES = {
+    "POST /v1/search": "search",
+    "POST /v1/packets": "search",
+    "GET /v1/catalog": "search",
+    "GET /v1/manifests/{packet_id}": "search",
+    "POST /v1/manifests/replay": "search",
+    "POST /v1/citations/validate": "search",
+    "POST /v1/citations/read": "search",
+    "POST /v1/sources": "ingest",
+    "DELETE /v1/sources/{source_id}": "ingest",
+    "PUT /v1/sources/{source_id}/access": "ingest",
+    "POST /v1/revocations": "revoke",
+    "GET /v1/audit/{packet_id}": "audit",
+    "GET /v1/reviews": "audit",
+    "POST /v1/reviews": "audit",
+    "POST /v1/reviews/{review_id}": "audit",
+}
+ON_PUBLIC = {"ingest": ", or `ingest-public` for public sources", "revoke": ", and `ingest-public` for public sources"}
 
 Schema = Mapping[str, Any]
 
@@ -48,12 +71,14 @@ HTTP_HEAD = f"""\
 {GENERATED}
 
 A running server shows this document as OpenAPI under `/docs` and `/openapi.json`. Routes that need a token take
-`Authorization: Bearer TOKEN`: signed with the catalog's own key, with the scope `search` (`muniment token`). Who asks
-comes from the token alone; nothing in a body widens it.
+`Authorization: Bearer TOKEN`, signed with the catalog's own key (`muniment token`), and name the scope that it must
+hold. Who asks comes from the token alone; nothing in a body widens it. A call that changes or names sources acts in the
+namespace of the token's tenant, and on public sources only where it says `public`.
 
 Bodies are strict JSON in UTF-8: an unknown field, a repeated key or a value of another type is refused. A body has at
-most %(max_body_bytes)s bytes, a query %(max_query_bytes)s bytes and %(max_query_terms)s terms, and `k` is at most
-%(max_k)s: the defaults of [settings](../configuration.md). Compressed bodies are not read.
+most %(max_body_bytes)s bytes, one of sources %(max_sources_bytes)s; a query %(max_query_bytes)s bytes and
+%(max_query_terms)s terms; and `k` is at most %(max_k)s: the defaults of [settings](../configuration.md). Compressed
+bodies are not read.
 
 Answers are the same bytes for the same question and catalog, but for `run` (device, fallback, milliseconds), the
 `date` header and `x-request-id`, which every response carries. Scores are integers: `lexical` in units of 2^-32,
@@ -165,8 +190,7 @@ def _option_default(option: Any) -> str:
 def http() -> str:
     """Every route with its body, its answer and the problems."""
     settings = Settings.model_construct()  # the defaults, whatever the environment says
-    unused = cast("Pipeline", None), cast("SigningKey", None)  # the document needs no catalog
-    document = create_app(settings, pipeline=unused[0], key=unused[1]).openapi()
+    document = application(settings).openapi()
     schemas = document["components"]["schemas"]
     lines = [HTTP_HEAD % settings.model_dump()]
     for path, methods in document["paths"].items():
@@ -180,26 +204,49 @@ def http() -> str:
     return "\n".join([*lines, ""])
 
 
+def application(settings: Settings) -> FastAPI:
+    """The application for what it says of itself: it stands over no catalog and no records, and can answer nothing."""
+    return create_app(
+        settings,
+        pipeline=cast("Pipeline", SimpleNamespace(catalog=None, encoder=None)),
+        recorder=cast("Recorder", None),
+        key=cast("SigningKey", None),
+    )
+
+
 def _route(title: str, operation: Schema, schemas: Mapping[str, Schema]) -> Iterator[str]:
     yield from (f"## `{title}`", "", operation["description"], "")
-    yield from ("Needs a token." if "security" in operation else "Needs no token.", "")
+    scope = SCOPES.get(title)
+    needs = f"a token with the scope `{scope}`{ON_PUBLIC.get(scope, '')}" if scope else "no token"
+    yield from (f"Needs {needs}.", "")
     if "parameters" in operation:
-        yield from ("| query parameter | type | default |", "|---|---|---|")
-        for one in operation["parameters"]:
-            yield f"| `{one['name']}` | {_type(one['schema'], schemas)} | {'required' if one['required'] else ''} |"
+        yield from ("| parameter | in | type | default | meaning |", "|---|---|---|---|---|")
+        yield from (_parameter(one, schemas) for one in operation["parameters"])
         yield ""
     if "requestBody" in operation:
-        yield from ("Body:", "")
         body = _content(operation["requestBody"], schemas)
-        yield from _fields(body, schemas, answer=False)
-        yield ""
-    yield from ("Answer:", "")
-    yield from _fields(_content(operation["responses"]["200"], schemas), schemas, answer=True)
-    yield ""
+        if body is None:
+            yield from ("Body: JSON lines, one source revision a line, as `muniment ingest` reads them.", "")
+        else:
+            yield from ("Body:", "", *_fields(body, schemas, answer=False), "")
+    answer = _content(operation["responses"]["200"], schemas)
+    if answer is None or "properties" not in answer:
+        yield from ("Answer: the manifest.", "")
+    else:
+        yield from ("Answer:", "", *_fields(answer, schemas, answer=True), "")
 
 
-def _content(part: Schema, schemas: Mapping[str, Schema]) -> Schema:
-    return _resolved(part["content"]["application/json"]["schema"], schemas)
+def _parameter(one: Schema, schemas: Mapping[str, Schema]) -> str:
+    field = one["schema"]
+    default = "required" if one["required"] else _default(field) if "default" in field else ""
+    meaning = _cell(one.get("description") or field.get("description"))
+    return f"| `{one['name']}` | {one['in']} | {_type(field, schemas)} | {default} | {meaning} |"
+
+
+def _content(part: Schema, schemas: Mapping[str, Schema]) -> Schema | None:
+    """The schema of a body or an answer that is JSON; None for another kind."""
+    found = part["content"].get("application/json")
+    return None if found is None else _resolved(found["schema"], schemas)
 
 
 def _fields(schema: Schema, schemas: Mapping[str, Schema], *, answer: bool) -> list[str]:
@@ -269,6 +316,8 @@ def _bounds(field: Schema) -> str:
     unit = " characters" if "maxLength" in field else ""
     if high is None:
         return "" if low is None else f", {low} or more"
+    if low is None:
+        return f", at most {high}{unit}"
     return f", {low} to {high}{unit}"
 
 

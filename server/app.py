@@ -12,12 +12,24 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from server import routes_sources
 from server.admission import Admission
+from server.authority_schemas import AccessBody, RevocationBody
+from server.citation_schemas import CitationRequest, NativeRequest
 from server.edge import PROBLEM, Edge, new_request_id
+from server.intake import Intake
 from server.keys import SigningKey
+from server.metrics import Metrics
 from server.pipeline import Pipeline
+from server.record_schemas import AdjudicationRequest, ReviewRequest
+from server.recording import Recorder
 from server.responses import ProblemShape
 from server.routes import encoded, router
+from server.routes_authority import router as authority_router
+from server.routes_citations import router as citations_router
+from server.routes_records import router as records_router
+from server.routes_replay import ReplayRequest
+from server.routes_replay import router as replay_router
 from server.schemas import PacketRequest, SearchRequest
 from server.settings import Settings
 
@@ -27,13 +39,28 @@ DESCRIPTION = (
     " the moment asked for, and nothing else plays a part in it. Errors are RFC 9457 problem documents; every response"
     " has an x-request-id."
 )
-_BODIES: dict[str, type[BaseModel]] = {"SearchRequest": SearchRequest, "PacketRequest": PacketRequest}
+_BODIES: dict[str, type[BaseModel]] = {
+    "SearchRequest": SearchRequest,
+    "PacketRequest": PacketRequest,
+    "CitationRequest": CitationRequest,
+    "NativeRequest": NativeRequest,
+    "AccessBody": AccessBody,
+    "RevocationBody": RevocationBody,
+    "ReplayRequest": ReplayRequest,
+    "ReviewRequest": ReviewRequest,
+    "AdjudicationRequest": AdjudicationRequest,
+}
 
 
 def create_app(
-    settings: Settings, *, pipeline: Pipeline, key: SigningKey, request_id: Callable[[], str] = new_request_id
+    settings: Settings,
+    *,
+    pipeline: Pipeline,
+    recorder: Recorder,
+    key: SigningKey,
+    request_id: Callable[[], str] = new_request_id,
 ) -> FastAPI:
-    """The ASGI application over a pipeline that is open already; closing it stays with the caller."""
+    """The ASGI application over a pipeline and records that are open already; closing them stays with the caller."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -47,18 +74,27 @@ def create_app(
     )
     app.state.ready = False
     app.state.pipeline = pipeline
+    app.state.recorder = recorder
     app.state.key = key
+    app.state.metrics = Metrics()
     app.state.admission = Admission(
         max_running=settings.max_running,
         max_running_per_tenant=settings.max_running_per_tenant,
         max_waiting=settings.max_waiting,
         max_waiting_per_tenant=settings.max_waiting_per_tenant,
     )
+    app.state.intake = Intake(pipeline.catalog, encoder=pipeline.encoder)
     app.include_router(router)
+    app.include_router(authority_router)
+    app.include_router(routes_sources.router)
+    app.include_router(records_router)
+    app.include_router(citations_router)
+    app.include_router(replay_router)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_middleware(
         Edge,
         max_body_bytes=settings.max_body_bytes,
+        larger_bodies={routes_sources.PATH: settings.max_sources_bytes},
         allowed_hosts=settings.allowed_hosts,
         request_id=request_id,
     )

@@ -5,7 +5,8 @@ error into one problem document (RFC 9457). The text of an unexpected error neve
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 import structlog
@@ -32,19 +33,21 @@ def new_request_id() -> str:
 
 
 class Edge:
-    """The outermost ASGI layer."""
+    """The outermost ASGI layer. `larger_bodies`: paths whose bodies have a limit of their own, in bytes."""
 
     def __init__(
         self,
         app: ASGIApp,
         *,
         max_body_bytes: int,
+        larger_bodies: Mapping[str, int] = MappingProxyType({}),
         allowed_hosts: Sequence[str] = ("*",),
         request_id: Callable[[], str] = new_request_id,
     ) -> None:
         self._app = app
         self._allowed_hosts = tuple(allowed_hosts)
         self._max_body_bytes = max_body_bytes
+        self._larger_bodies = larger_bodies
         self._request_id = request_id
         self._log = structlog.get_logger("muniment.edge")
 
@@ -64,8 +67,9 @@ class Edge:
             await send(message)
 
         try:
-            self._check_headers(scope)
-            await self._app(scope, _counted(receive, self._max_body_bytes), send_named)
+            max_body_bytes = self._larger_bodies.get(scope["path"], self._max_body_bytes)
+            self._check_headers(scope, max_body_bytes)
+            await self._app(scope, _counted(receive, max_body_bytes), send_named)
         except ClientDisconnect:
             self._log.debug("the client went away", request_id=request_id)
         except RequestError as error:
@@ -78,15 +82,15 @@ class Edge:
                 raise
             await _send_problem(send_named, 500, _UNEXPECTED)
 
-    def _check_headers(self, scope: Scope) -> None:
+    def _check_headers(self, scope: Scope, max_body_bytes: int) -> None:
         headers = dict(scope["headers"])
         if not _is_served(headers.get(b"host", b"").decode("latin-1"), self._allowed_hosts):
             raise Malformed("this host name is not served here")
         if b"content-encoding" in headers:
             raise UnsupportedMedia("compressed bodies are not read; send the body as it is")
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length[:20]) > self._max_body_bytes:
-            raise TooLarge(f"the body may have at most {self._max_body_bytes} bytes")
+        if length.isdigit() and int(length[:20]) > max_body_bytes:
+            raise TooLarge(f"the body may have at most {max_body_bytes} bytes")
 
 
 def _is_served(host: str, allowed: Sequence[str]) -> bool:

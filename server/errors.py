@@ -30,10 +30,11 @@ class RequestError(ServerError):
 
     kind: ClassVar[str] = "request"
 
-    def __init__(self, detail: str, *, path: str | None = None) -> None:
+    def __init__(self, detail: str, *, path: str | None = None, line: int | None = None) -> None:
         super().__init__(detail if path is None else f"{path}: {detail}")
         self.detail = detail
         self.path = path
+        self.line = line  # of a body of lines, counted from 1
 
 
 class Malformed(RequestError):
@@ -96,4 +97,6 @@ def problem(error: RequestError) -> tuple[int, dict[str, str | int]]:
     }
     if error.path is not None:
         document["path"] = error.path
+    if error.line is not None:
+        document["line"] = error.line
     return status, document

@@ -9,7 +9,7 @@ from evidence.citations import citation_handle
 from evidence.identity import unit_id
 from evidence.revision import RevisionFacts
 from evidence.unit import Unit
-from index.postings import Postings
+from index.segments import Segments
 from server.retrieval import Ranked
 
 
@@ -30,12 +30,12 @@ def hit(ranked: Ranked, unit: Unit, facts: RevisionFacts, *, matched_terms: Sequ
     }
 
 
-def matched_terms(query_terms: Sequence[str] | None, rows: Sequence[int], postings: Postings) -> list[list[str]]:
+def matched_terms(query_terms: Sequence[str] | None, rows: Sequence[int], segments: Segments) -> list[list[str]]:
     """For each row the distinct query terms that it holds, in the query's order."""
     found: list[list[str]] = [[] for _ in rows]
     wanted = np.array(rows, dtype=np.int64)
     for term in dict.fromkeys(query_terms or ()):
-        for place in np.flatnonzero(postings.holds(term, wanted)).tolist():
+        for place in np.flatnonzero(segments.holds(term, wanted)).tolist():
             found[place].append(term)
     return found
 

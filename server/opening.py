@@ -13,9 +13,10 @@ from pathlib import Path
 import structlog
 import torch
 
-from index.analysis import Analyzer
+from index.analysis import analyzer_for
 from index.catalog import Catalog
 from index.recipe import Recipe
+from index.records import Records
 from models.batching import ONE_BY_ONE
 from models.device import choose_device
 from models.encoder import Encoder
@@ -23,9 +24,14 @@ from models.errors import ModelError
 from models.loading import open_encoder as open_on
 from models.registry import EncoderEntry, find_encoder
 from models.runtime import runtime_names
+from server.authority_rules import load_authority_rules
 from server.errors import StartError
 from server.making import QUALIFICATION_FILE
 from server.pipeline import Pipeline
+from server.profiles import load_profiles
+from server.query_classes import load_query_classes
+from server.recording import Recorder
+from server.requests import Requests
 from server.reranking import RerankerSlot, open_reranker
 from server.settings import Settings, load_settings
 
@@ -68,7 +74,28 @@ def open_pipeline(directory: Path, *, settings: Settings) -> Iterator[Pipeline]:
             encoder_trouble=trouble,
             analyzer=analyzer_for(catalog.recipe),
             reranker=RerankerSlot(lambda: open_reranker(settings, encoder=encoder, device=device.type)),
+            requests=open_requests(settings),
         )
+
+
+def open_requests(settings: Settings) -> Requests:
+    """What packet requests are resolved by: the operator's query classes, model profiles and rules. Raises StartError,
+    one line that names the file and the place."""
+    return Requests(
+        classes=load_query_classes(settings.query_classes_dir),
+        profiles=load_profiles(settings.models_file, tokenizer_folders=settings.tokenizer_folders),
+        rules=load_authority_rules(settings.authority_rules),
+        tokenizer_folders=settings.tokenizer_folders,
+    )
+
+
+@contextmanager
+def open_recorder(catalog: Catalog, *, settings: Settings) -> Iterator[Recorder]:
+    """The keeper of records beside a catalog, closed at the end. What is older than is kept goes now."""
+    with Records.open(catalog.directory) as records:
+        recorder = Recorder(records, catalog, max_runs=settings.records_max_runs, max_days=settings.records_max_days)
+        recorder.prune()
+        yield recorder
 
 
 def open_encoder(catalog: Catalog, *, settings: Settings, device: torch.device) -> Encoder:
@@ -95,11 +122,6 @@ def open_encoder(catalog: Catalog, *, settings: Settings, device: torch.device) 
     )
     _check_entry(entry, encoder, recipe)
     return encoder
-
-
-def analyzer_for(recipe: Recipe) -> Analyzer:
-    """The analyzer with the recipe's settings, in this process's version: its name may differ from the recipe's."""
-    return Analyzer(language=recipe.language or None, stop_words=recipe.stop_words)
 
 
 def _qualified_sizes(directory: Path, runtime: str) -> tuple[int, ...]:

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from evidence.canonical import Json
 from evidence.identity import unit_id
 from evidence.instant import Instant
-from index import lexical
-from index.analysis import Analyzer
+from index.analysis import Analyzer, analyzer_for
 from index.bm25 import SCORE_BITS, Formula, formula
 from index.catalog import Catalog
+from index.channels import Lexical
 from index.ranges import RowRanges
 from index.selection import Ranking
 from index.snapshot import Snapshots
@@ -27,7 +27,7 @@ from models.encoder import Encoder
 from models.errors import ModelError
 from server import clock
 from server.errors import StartError
-from server.opening import analyzer_for, open_encoder
+from server.opening import open_encoder
 from server.reference_bm25 import ReferenceBm25
 from server.rescoring_samples import MOST_SCOPES, MOST_UNITS, KeptTexts, Sample, draw, scopes, spread, usable
 from server.searchable import Searchable, SearchableRows
@@ -118,7 +118,7 @@ def compare(
     with Snapshots(catalog).pin() as snapshot:
         everyone = scopes(snapshot.reading.holdings)
         chosen = spread(everyone, MOST_SCOPES)
-        searchable = served.of(snapshot.generation)
+        searchable = served.of(snapshot.segments)
         texts = KeptTexts(snapshot.reading, analyzer)
         for done, scope in enumerate(chosen, start=1):
             eligible = usable(scope, snapshot, at=at)
@@ -126,7 +126,7 @@ def compare(
                 seen.add(eligible.ranges)
                 sample = draw(eligible, snapshot, texts)
                 parts += len(sample.keys) < eligible.ranges.count
-                statistics = served.statistics(snapshot.generation, sample.ranges)
+                statistics = served.statistics(snapshot.segments, sample.ranges)
                 check = _Check(sample, searchable, statistics, _formula(catalog))
                 differences += check.differences(analyzer if reads_as_indexed else None, encoder)
                 queries += len(sample.queries)
@@ -144,11 +144,11 @@ class _Check:
 
     def __init__(self, sample: Sample, searchable: Searchable, statistics: ScopeStatistics, chosen: Formula) -> None:
         self._sample = sample
-        self._generation = searchable.generation
+        self._segments = searchable.segments
         self._index = searchable.dense
         self._statistics = statistics
         self._reference = ReferenceBm25(sample.texts, chosen)
-        self._codes: Floats = self._generation.codes[sample.rows].astype(np.float64)
+        self._codes: Floats = searchable.dense.codes_of(sample.rows).astype(np.float64)
         self._by_row = np.argsort(sample.rows)
 
     def differences(self, analyzer: Analyzer | None, encoder: Encoder | None) -> Iterator[str]:
@@ -163,9 +163,8 @@ class _Check:
 
     def _lexical(self, terms: Sequence[str]) -> Iterator[str]:
         """Ours within one step for each query term, the same hits, and ordered by score, then identity (R9, R11)."""
-        rows, ranges = self._generation, self._sample.ranges
-        arguments = (rows.postings, rows.lengths, self._statistics, terms)
-        found = lexical.score(*arguments, ranges=ranges)
+        words = Lexical.read(self._segments, self._statistics, terms, ranges=self._sample.ranges)
+        found = words.score()
         places = self._places(found.rows)
         ours = np.zeros(len(self._sample.keys), dtype=np.int64)
         ours[places] = found.scores
@@ -176,15 +175,14 @@ class _Check:
         yield from self._kind("is no lexical hit, but holds a query term", holding & ~hits)
         yield from self._kind("is a lexical hit, but holds no query term", hits & ~holding)
         yield from self._values("lexical score", hits & holding & apart, (ours * STEP).astype(np.float64), expected)
-        best = lexical.topk(*arguments, ranges=ranges, order=rows.order, k=DEPTH)
-        yield from self._order("lexical", best, ours, places)
+        yield from self._order("lexical", words.topk(DEPTH), ours, places)
 
     def _dense(self, code: npt.NDArray[np.int8]) -> Iterator[str]:
         """Exactly the product, which float64 holds without rounding, in order (R10, R11)."""
         product = self._codes @ code.astype(np.float64)
         ours = self._index.score_rows(code, self._sample.rows, ranges=self._sample.ranges)
         yield from self._values("dense score", ours != product, ours.astype(np.float64), product)
-        (best,) = self._index.topk(code[None], ranges=self._sample.ranges, k=DEPTH)
+        best = self._index.topk(code, ranges=self._sample.ranges, k=DEPTH)
         yield from self._order("dense", best, product.astype(np.int64), np.arange(len(product)))
 
     def _order(self, channel: str, best: Ranking, scores: Ints, among: Ints) -> Iterator[str]:

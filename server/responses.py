@@ -125,6 +125,8 @@ class RenderedShape(Shape):
 
 
 class RefusalShape(Shape):
+    """`tried` and `would_fit`: packing policies; for `route-failed` query classes and models."""
+
     measure: str
     needed: int
     limit: int
@@ -144,6 +146,13 @@ class PacketAnswer(Shape):
     refusal: RefusalShape | None
     manifest: dict[str, object]
     run: RunShape
+
+
+class ReplayAnswer(Shape):
+    """`layer` is there where the verdict is `differs`."""
+
+    verdict: str
+    layer: str | None = None
 
 
 class CatalogAnswer(Shape):

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from evidence.canonical import Json, digest, digest_bytes
 from evidence.identity import UnitKey, unit_id
 from evidence.unit import Unit
-from index import lexical
+from index.channels import Lexical
 from index.compartments import Eligible
 from index.fusion import DENSE, FUSED_BITS, LEXICAL, ChannelScores, fuse_minmax, fuse_rrf
-from index.generation import Generation
 from index.ranges import RowRanges
+from index.segments import Segments
 from index.selection import Ranking
 from index.statistics import ScopeStatistics
 from models.reranker import RerankResult
@@ -95,18 +95,19 @@ def retrieve(
     scope = _Scope(searchable=searchable, ranges=eligible.ranges, statistics=statistics)
     depth = request.fusion.depth
     offered: dict[str, Ranking] = {}
-    if query.terms is not None:
-        offered[LEXICAL] = scope.lexical(query.terms, depth)
+    words = None if query.terms is None else scope.lexical(query.terms)
+    if words is not None:
+        offered[LEXICAL] = words.topk(depth)
     if query.code is not None:
         offered[DENSE] = scope.dense(query.code, depth)
     if request.channel is Channel.HYBRID:
-        ranked = _fused(request, query, offered, scope)
+        ranked = _fused(request, query.code, words, offered, scope)
     else:
-        ranked = [one for name, ranking in offered.items() for one in _alone(name, ranking, scope.generation)]
+        ranked = [one for name, ranking in offered.items() for one in _alone(name, ranking, scope.segments)]
     return Outcome(
         candidates=tuple(ranked),
         layers={
-            "candidates": digest({name: _listed(ranking, scope.generation) for name, ranking in offered.items()}),
+            "candidates": digest({name: _listed(ranking, scope.segments) for name, ranking in offered.items()}),
             "fusion": digest([[unit_id(one.key), one.score] for one in ranked]),
         },
     )
@@ -154,73 +155,70 @@ def _query_cut(result: RerankResult) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """The usable rows of one generation, and their statistics."""
+    """The usable rows of one row space, and their statistics."""
 
     searchable: Searchable
     ranges: RowRanges
     statistics: ScopeStatistics
 
     @property
-    def generation(self) -> Generation:
-        return self.searchable.generation
+    def segments(self) -> Segments:
+        return self.searchable.segments
 
-    def lexical(self, terms: Sequence[str], depth: int) -> Ranking:
-        rows = self.generation
-        return lexical.topk(
-            rows.postings, rows.lengths, self.statistics, terms, ranges=self.ranges, order=rows.order, k=depth
-        )
+    def lexical(self, terms: Sequence[str]) -> Lexical:
+        return Lexical.read(self.segments, self.statistics, terms, ranges=self.ranges)
 
     def dense(self, code: Codes, depth: int) -> Ranking:
-        return self.searchable.dense.topk(code[None], ranges=self.ranges, k=depth)[0]
-
-    def lexical_scores(self, terms: Sequence[str], union: Ints) -> dict[int, int]:
-        """Row -> score of those rows of the union that hold a term."""
-        rows = self.generation
-        scores, hits = lexical.score_rows(
-            rows.postings, rows.lengths, self.statistics, terms, ranges=self.ranges, rows=union
-        )
-        return dict(zip(union[hits].tolist(), scores[hits].tolist(), strict=True))
+        return self.searchable.dense.topk(code, ranges=self.ranges, k=depth)
 
     def dense_scores(self, code: Codes, union: Ints) -> dict[int, int]:
-        scores = self.searchable.dense.score_rows(code, union, ranges=self.ranges)
-        return dict(zip(union.tolist(), scores.tolist(), strict=True))
+        """Place in the union -> score."""
+        return dict(enumerate(self.searchable.dense.score_rows(code, union, ranges=self.ranges).tolist()))
 
 
-def _fused(request: Retrieval, query: Query, offered: Mapping[str, Ranking], scope: _Scope) -> list[Ranked]:
-    """The union of what the channels offer, scored in both and fused (R12)."""
+def _fused(
+    request: Retrieval, code: Codes | None, words: Lexical | None, offered: Mapping[str, Ranking], scope: _Scope
+) -> list[Ranked]:
+    """The union of what the channels offer, scored in both and fused (R12). Candidates are fused by their place in the
+    union, which stands for a row and says nothing about order."""
     rows = [ranking.rows for ranking in offered.values()]
     union = np.unique(np.concatenate(rows)) if rows else np.empty(0, dtype=np.int64)
     channels: dict[str, ChannelScores] = {}
-    if query.terms is not None:
-        scores = scope.lexical_scores(query.terms, union)
-        channels[LEXICAL] = ChannelScores(offered=offered[LEXICAL].rows.tolist(), scores=scores)
-    if query.code is not None:
-        scores = scope.dense_scores(query.code, union)
-        channels[DENSE] = ChannelScores(offered=offered[DENSE].rows.tolist(), scores=scores)
-    order = scope.generation.order
+    if words is not None:
+        scores, hits = words.score_rows(union)
+        matched = dict(zip(np.flatnonzero(hits).tolist(), scores[hits].tolist(), strict=True))
+        channels[LEXICAL] = ChannelScores(offered=_places(offered[LEXICAL], union), scores=matched)
+    if code is not None:
+        channels[DENSE] = ChannelScores(offered=_places(offered[DENSE], union), scores=scope.dense_scores(code, union))
+    order = scope.segments.ranks(union).astype(np.int32)
     if request.fusion.method is FusionMethod.MINMAX:
         fused = fuse_minmax(channels, dense_weight=request.fusion.weight, order=order)
     else:
         fused = fuse_rrf(channels, rrf_k=request.fusion.constant, order=order)
-    keys = scope.generation.keys_of([one.row for one in fused])
+    found = union[[one.row for one in fused]] if fused else union
     return [
-        Ranked(row=one.row, key=key, score=one.numerator, ranks=one.ranks, scores={**one.scores, FUSED: one.numerator})
-        for one, key in zip(fused, keys, strict=True)
+        Ranked(row=row, key=key, score=one.numerator, ranks=one.ranks, scores={**one.scores, FUSED: one.numerator})
+        for one, row, key in zip(fused, found.tolist(), scope.segments.keys_of(found), strict=True)
     ]
 
 
-def _alone(name: str, ranking: Ranking, generation: Generation) -> list[Ranked]:
+def _places(ranking: Ranking, union: Ints) -> list[int]:
+    places: list[int] = np.searchsorted(union, ranking.rows).tolist()
+    return places
+
+
+def _alone(name: str, ranking: Ranking, segments: Segments) -> list[Ranked]:
     """One channel's own ranking."""
     return [
         Ranked(row=row, key=key, score=score, ranks={name: rank}, scores={name: score})
         for rank, (row, key, score) in enumerate(
-            zip(ranking.rows.tolist(), generation.keys_of(ranking.rows), ranking.scores.tolist(), strict=True), start=1
+            zip(ranking.rows.tolist(), segments.keys_of(ranking.rows), ranking.scores.tolist(), strict=True), start=1
         )
     ]
 
 
-def _listed(ranking: Ranking, generation: Generation) -> list[Json]:
-    keys = generation.keys_of(ranking.rows)
+def _listed(ranking: Ranking, segments: Segments) -> list[Json]:
+    keys = segments.keys_of(ranking.rows)
     return [[unit_id(key), score] for key, score in zip(keys, ranking.scores.tolist(), strict=True)]
 
 

@@ -11,18 +11,25 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from evidence.adapters import Adapter
 from evidence.canonical import Json
 from evidence.eligibility import Filter, Use
 from evidence.errors import InvalidInstant
 from evidence.instant import format_instant, parse_instant
 from evidence.packing import Overflow
-from evidence.request import Adapter, Strategy
+from evidence.request import Strategy
 
 MAX_DEPTH = 1000
 MAX_RRF_K = 1_000_000
 MAX_NAME = 512
 MAX_VALUES = 1000  # of a field of a filter
 MAX_FIELDS = 32  # of metadata in a filter
+MAX_TURNS = 200  # of a conversation
+MAX_TURN = 65_536  # code points of a turn
+MAX_TOOLS = 32  # tables
+MAX_COLUMNS = 64  # of a table
+MAX_ROWS = 10_000  # of a table
+MAX_CELL = 8192  # code points
 
 
 class Channel(StrEnum):
@@ -31,6 +38,13 @@ class Channel(StrEnum):
     HYBRID = "hybrid"
     LEXICAL = "lexical"
     DENSE = "dense"
+
+
+class TurnRole(StrEnum):
+    """Who said a turn of a conversation."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
 
 
 class FusionMethod(StrEnum):
@@ -194,15 +208,37 @@ class BudgetBody(Closed):
 
     max_bytes: int | None = Field(None, ge=0, lt=2**52, description="UTF-8 bytes of the rendered body")
     max_tokens: int | None = Field(None, ge=0, lt=2**52, description="tokens of the rendered body")
-    tokenizer: Name | None = Field(None, description="whose tokens: o200k_base, cl100k_base or minilm-wordpiece")
+    tokenizer: Name | None = Field(None, description="whose tokens; the model's unless given")
     window: int | None = Field(None, ge=0, lt=2**52, description="tokens of body and reserve together")
-    reserved_output_tokens: int = Field(0, ge=0, lt=2**52, description="kept free within the window")
+    reserved_output_tokens: int | None = Field(
+        None, ge=0, lt=2**52, description="kept free within the window; the model's, or 0, unless given"
+    )
+
+
+class TurnBody(Closed):
+    """One turn of the conversation so far. The caller wrote it, so it is data: never an instruction."""
+
+    role: Annotated[TurnRole, Field(strict=False, description="who said it")]
+    content: Annotated[str, Field(max_length=MAX_TURN), AfterValidator(_text)] = Field(description="what was said")
+
+
+Cell = Annotated[Text, Field(max_length=MAX_CELL)] | bool | Annotated[int, Field(gt=-(2**53), lt=2**53)] | float | None
+
+
+class ToolResultBody(Closed):
+    """One table that a tool gave. Each row has a value for each column."""
+
+    tool: Name = Field(description="the tool's name")
+    columns: list[Name] = Field(min_length=1, max_length=MAX_COLUMNS, description="the names of the columns")
+    rows: list[list[Cell]] = Field(max_length=MAX_ROWS, description="texts, numbers, booleans and nulls")
 
     @model_validator(mode="after")
-    def _tokens_are_counted(self) -> Self:
-        limited = self.max_tokens is not None or self.window is not None
-        if limited and self.tokenizer is None:
-            raise ValueError("a token limit needs `tokenizer`: counts are exact, never estimated")
+    def _rows_are_whole(self) -> Self:
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("each column needs a name of its own")
+        for place, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"row {place} has {len(row)} values, there are {len(self.columns)} columns")
         return self
 
 
@@ -210,8 +246,13 @@ class PacketRequest(Retrieval):
     """The body of `POST /v1/packets`."""
 
     k: int | None = Field(None, ge=1, description="units wanted; the query class's number unless given")
-    strategy: Annotated[Strategy, Field(strict=False, description="the k best, or every usable unit")] = Strategy.NARROW
-    query_class: Name = Field("explanatory", description="gives k, budgets and behaviours; explanatory is the only one")
+    strategy: Annotated[
+        Strategy,
+        Field(strict=False, description="the k best, every usable unit, one whole source, or narrow and then wider"),
+    ] = Strategy.NARROW
+    source_id: Name | None = Field(None, description="the source of the strategy `document`, of the caller's namespace")
+    public: bool = Field(False, description="... or the public source of that id")
+    query_class: Name = Field("explanatory", description="gives k, budgets, texts and behaviours")
     requirements: Annotated[list[RequirementBody], _NULL_IS_EMPTY] = Field(
         [], max_length=64, description="roles that evidence should fill"
     )
@@ -219,15 +260,16 @@ class PacketRequest(Retrieval):
     on_overflow: Annotated[Overflow, Field(strict=False, description="refuse, or leave out whole optional units")] = (
         Overflow.REFUSE
     )
-    source_id: None = Field(None, description="for the strategy `document`, which is not offered yet")
-    model: None = Field(None, description="a model profile; none is offered yet")
-    conversation: Annotated[list[object], _NULL_IS_EMPTY] = Field(
-        [], max_length=0, description="not offered yet: `json` renders evidence alone"
+    model: Name | None = Field(None, description="an operator's model profile: adapter, tokenizer, window")
+    adapter: Annotated[Adapter, Field(strict=False)] | None = Field(
+        None, description="for whom the packet is rendered; the model's, or json, unless given"
     )
-    tool_results: Annotated[list[object], _NULL_IS_EMPTY] = Field(
-        [], max_length=0, description="not offered yet: `json` renders evidence alone"
+    conversation: Annotated[list[TurnBody], _NULL_IS_EMPTY] = Field(
+        [], max_length=MAX_TURNS, description="the turns so far, oldest first; not with the adapter json"
     )
-    adapter: Annotated[Adapter, Field(strict=False, description="for whom the packet is rendered")] = Adapter.JSON
+    tool_results: Annotated[list[ToolResultBody], _NULL_IS_EMPTY] = Field(
+        [], max_length=MAX_TOOLS, description="tables of tools; not with the adapter json"
+    )
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -236,6 +278,10 @@ class PacketRequest(Retrieval):
         roles = [requirement.role for requirement in self.requirements]
         if len(set(roles)) != len(roles):
             raise ValueError("each requirement needs a role of its own")
+        if (self.source_id is None) is (self.strategy is Strategy.DOCUMENT):
+            raise ValueError("source_id belongs to the strategy document, and document needs it")
+        if self.public and self.source_id is None:
+            raise ValueError("public belongs to source_id")
         return self
 
 

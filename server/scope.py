@@ -6,9 +6,11 @@ catalog's own machine. Nothing in a request body widens it (R1).
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeGuard
 
 from evidence.access import Principal, Scope
+from evidence.grants import Revocations, live_principal
 from evidence.identity import PUBLIC, Namespace
 from server.errors import Forbidden, Unauthenticated
 
@@ -23,13 +25,19 @@ class InvalidPrincipal(ValueError):
 
 
 def principal_of_claims(claims: Mapping[str, object]) -> Principal:
-    """The principal that verified token claims name. Raises Unauthenticated when they name none."""
+    """The principal that verified token claims name. Raises Unauthenticated when they name none.
+
+    `jti` may be missing: then the token itself cannot be revoked, only its subject.
+    """
     scope = claims.get("scope", "")
     if not isinstance(scope, str):
         raise Unauthenticated("the token's scope is no space-separated string")
+    token_id = claims.get("jti")
+    if token_id is not None and not _is_name(token_id):
+        raise Unauthenticated(f"the token's jti must be a {_NAME}")
     fields = {name: claims[name] for name in ("sub", "tenant", *_LISTS) if name in claims}
     try:
-        return principal_of_record({**fields, "scope": scope.split()})
+        return replace(principal_of_record({**fields, "scope": scope.split()}), token_id=token_id)
     except InvalidPrincipal as error:
         raise Unauthenticated(f"the token's claims name no principal: {error}") from None
 
@@ -72,6 +80,32 @@ def require(principal: Principal, *, granted: str) -> None:
     """Raise Forbidden unless the principal holds the scope `granted`."""
     if granted not in principal.scope:
         raise Forbidden(f"this needs the scope {granted!r}")
+
+
+def still_granted(principal: Principal, revocations: Revocations) -> Principal:
+    """The principal less the grants that were revoked. Raises Unauthenticated when its subject or token was (R1)."""
+    live = live_principal(principal, revocations)
+    if live is None:
+        raise Unauthenticated("the bearer token or its subject was revoked")
+    return live
+
+
+def writable_namespace(principal: Principal, *, public: bool) -> Namespace:
+    """Where a call that changes sources acts: in the caller's own namespace, on public only where the call says so.
+
+    Raises Forbidden without the scope for it: `ingest`, or `ingest-public` for public.
+    """
+    require(principal, granted="ingest-public" if public else "ingest")
+    return own_namespace(principal, public=public)
+
+
+def own_namespace(principal: Principal, *, public: bool) -> Namespace:
+    """The namespace that a caller names by saying, or not saying, `public`. Raises Forbidden where that is none."""
+    if public:
+        return PUBLIC
+    if principal.tenant is None:
+        raise Forbidden("a principal without a tenant has no sources of its own; say public=true")
+    return principal.tenant
 
 
 def scope_for(principal: Principal, *, purpose: str | None) -> Scope:

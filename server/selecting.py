@@ -1,9 +1,9 @@
 """Which units does a packet get to choose from, with their facts, claims and traces?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from evidence.envelope import Candidate, RetrievalTrace, SeenTokens, owned_claims
-from evidence.identity import RevisionKey
+from evidence.identity import RevisionKey, SourceKey, UnitKey
 from evidence.revision import Claim, RevisionFacts
 from evidence.unit import Unit
 from index.catalog_read import Reading
@@ -11,30 +11,53 @@ from index.compartments import Eligible
 from index.snapshot import Snapshot
 from server.retrieval import FUSED, RERANK, Ranked
 
+Trace = Callable[[Unit], RetrievalTrace]
+"""What retrieval said of a unit."""
+
 _UNRANKED = RetrievalTrace(ranks={}, scores={})
 
 
+def unranked(_: Unit) -> RetrievalTrace:
+    """The trace of a unit where nothing was ranked."""
+    return _UNRANKED
+
+
+def traces_of(candidates: Sequence[Ranked]) -> Trace:
+    """The trace that ranking left for each unit; one that was not ranked has an empty one."""
+    ranked = {candidate.key: candidate for candidate in candidates}
+
+    def trace(unit: Unit) -> RetrievalTrace:
+        found = ranked.get(unit.key)
+        return _UNRANKED if found is None else _trace(found, unit)
+
+    return trace
+
+
 def as_candidates(
-    best: Sequence[Ranked], *, snapshot: Snapshot, usable: Mapping[RevisionKey, RevisionFacts]
+    best: Sequence[UnitKey], *, trace: Trace, snapshot: Snapshot, usable: Mapping[RevisionKey, RevisionFacts]
 ) -> tuple[Candidate, ...]:
-    """The ranked units as assembly takes them, in their order."""
-    units = snapshot.reading.units([ranked.key for ranked in best])
-    traces = [_trace(ranked, unit) for ranked, unit in zip(best, units, strict=True)]
-    return _with_claims(units, traces, snapshot.reading, usable)
+    """The units of `best` as assembly takes them, in their order."""
+    units = snapshot.reading.units(best)
+    return with_claims(units, [trace(unit) for unit in units], snapshot.reading, usable)
 
 
-def in_identity_order(snapshot: Snapshot, eligible: Eligible) -> tuple[Candidate, ...]:
-    """Every usable unit, by namespace, source_id, revision and ordinal, unranked; indexed or not."""
-    units = [unit for key in eligible.usable for unit in snapshot.reading.units_of(key)]
-    return _with_claims(units, [_UNRANKED] * len(units), snapshot.reading, eligible.usable)
+def in_identity_order(
+    snapshot: Snapshot, eligible: Eligible, *, source: SourceKey | None = None
+) -> tuple[Candidate, ...]:
+    """Every usable unit, or those of one source, by namespace, source_id, revision and ordinal, unranked; indexed or
+    not."""
+    keys = [key for key in eligible.usable if source is None or key.source == source]
+    units = [unit for key in keys for unit in snapshot.reading.units_of(key)]
+    return with_claims(units, [_UNRANKED] * len(units), snapshot.reading, eligible.usable)
 
 
-def _with_claims(
+def with_claims(
     units: Sequence[Unit],
     traces: Sequence[RetrievalTrace],
     reading: Reading,
     usable: Mapping[RevisionKey, RevisionFacts],
 ) -> tuple[Candidate, ...]:
+    """Units with the facts of their revision and the claims that they own. `usable` must hold every unit's revision."""
     texts: dict[RevisionKey, str] = {}
     candidates = []
     for unit, trace in zip(units, traces, strict=True):

@@ -8,11 +8,12 @@ from pathlib import Path
 import structlog
 import uvicorn
 
+from server.admin import admin_listener
 from server.app import create_app
 from server.errors import StartError
 from server.keys import load_key
 from server.logs import set_up_logs
-from server.opening import open_pipeline
+from server.opening import open_pipeline, open_recorder
 from server.settings import Settings
 
 DRAIN_S = 20
@@ -21,15 +22,18 @@ DRAIN_S = 20
 def serve(directory: Path, *, settings: Settings, on_ready: Callable[[str], None]) -> None:
     """Serve the catalog in `directory` until a signal. `on_ready` gets the URL once queries are answered.
 
-    Raises StartError when the port is taken or the catalog cannot be opened; then nothing was served.
+    Raises StartError when a port is taken or the catalog cannot be opened; then nothing was served.
     """
     set_up_logs(settings.log_level)
     listener = _listen(settings.host, settings.port)
     try:
         key = load_key(directory)
-        with open_pipeline(directory, settings=settings) as pipeline:
+        with (
+            open_pipeline(directory, settings=settings) as pipeline,
+            open_recorder(pipeline.catalog, settings=settings) as recorder,
+        ):
             pipeline.warm_up()  # what keeps it from answering is told before anything is served
-            app = create_app(settings, pipeline=pipeline, key=key)
+            app = create_app(settings, pipeline=pipeline, recorder=recorder, key=key)
             config = uvicorn.Config(
                 app,
                 log_config=None,
@@ -42,9 +46,12 @@ def serve(directory: Path, *, settings: Settings, on_ready: Callable[[str], None
             )
             host = f"[{settings.host}]" if ":" in settings.host else settings.host
             server = _Announcing(config, url=f"http://{host}:{listener.getsockname()[1]}", on_ready=on_ready)
-            structlog.get_logger("muniment.serving").info("starting", device=str(pipeline.device))
-            with suppress(KeyboardInterrupt):  # Ctrl-C is how one stops it, and no failure
-                server.run(sockets=[listener])
+            with admin_listener(app.state.metrics, port=settings.admin_port) as metrics_url:
+                structlog.get_logger("muniment.serving").info(
+                    "starting", device=str(pipeline.device), metrics=metrics_url
+                )
+                with suppress(KeyboardInterrupt):  # Ctrl-C is how one stops it, and no failure
+                    server.run(sockets=[listener])
     finally:
         listener.close()
 

@@ -39,6 +39,12 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    admin_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="port on 127.0.0.1 that serves /metrics; none unless given, 0 takes a free one",
+    )
     device: DeviceChoice = Field(DeviceChoice.AUTO, description="auto, cpu or cuda; chosen once at start")
     dense_product: ProductChoice = Field(
         ProductChoice.AUTO, description="auto, torch or faiss; auto takes torch where its self-test holds"
@@ -47,19 +53,34 @@ class Settings(BaseSettings):
     lexical: bool = Field(True, description="false switches the lexical channel off; answers say so (`degraded`)")
     reranker: str = Field("late-interaction", description="late-interaction, or the registry name of a cross-encoder")
     models_dir: Path | None = Field(None, description="folder of your own registry entries, looked into first")
+    models_file: Path | None = Field(
+        None, description="JSON file of the model profiles that requests may name as `model`"
+    )
+    tokenizer_folders: tuple[Path, ...] = Field(
+        (), description="folders with a tokenizer.json that requests may name as hf:PATH, in this spelling"
+    )
     cache_dir: Path | None = Field(
         None, description="folder for exported networks; the user's cache folder unless given"
+    )
+    query_classes_dir: Path | None = Field(
+        None, description="folder of your own query classes; one of a shipped name replaces it"
+    )
+    authority_rules: Path | None = Field(
+        None, description="JSON file of the rules that may settle conflicts, and of who owns which family"
     )
     rerank_depth: int = Field(20, ge=1, le=200, description="candidates that a request with `rerank` reranks")
     max_query_bytes: int = Field(8192, ge=1, description="UTF-8 bytes of a query")
     max_query_terms: int = Field(256, ge=1, description="analyzed terms of a query")
     max_body_bytes: int = Field(1 << 20, ge=1, description="bytes of a request body")
+    max_sources_bytes: int = Field(16 << 20, ge=1, description="bytes of a body of sources")
     max_k: int = Field(200, ge=1, le=1000, description="largest k of a request")
     max_broad_units: int = Field(20_000, ge=1, description="units that a broad packet may select")
     max_running: int = Field(4, ge=1, description="requests worked on at once")
     max_running_per_tenant: int = Field(2, ge=1, description="requests of one tenant worked on at once")
     max_waiting: int = Field(256, ge=0, description="requests that may wait for a place, all tenants together")
     max_waiting_per_tenant: int = Field(64, ge=0, description="requests of one tenant that may wait or run")
+    records_max_runs: int = Field(100_000, ge=1, description="answers of a namespace that stay on record")
+    records_max_days: int = Field(90, ge=1, le=36_500, description="days for which an answer stays on record")
     allowed_hosts: tuple[str, ...] = Field(("*",), description="Host header names that are served; * is any")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="least level that is logged")
 

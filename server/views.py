@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evidence.canonical import Json, digest
-from evidence.eligibility import Standing
-from evidence.identity import RevisionKey
+from evidence.revision import Status
 from evidence.snapshot import Snapshot as EvidenceSnapshot
 from evidence.snapshot import Visible, index_visible
 from index.compartments import Eligible
@@ -36,6 +35,7 @@ class Views:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe, self._recipe_digest = recipe.record(), recipe.digest
         self._visible: Recent[str, Visible] = Recent(VIEWS_KEPT)
+        self._epochs: Recent[tuple[str, str], str] = Recent(VIEWS_KEPT)
         self._usable: Recent[int, tuple[object, str]] = Recent(VIEWS_KEPT)
 
     def of(self, snapshot: Snapshot, eligible: Eligible) -> View:
@@ -48,7 +48,7 @@ class Views:
                 eligibility=eligible.eligibility,
                 validity=eligible.validity,
                 catalog_version=eligible.catalog_version,
-                epoch=_epoch(eligible),
+                epoch=self.epoch(eligible),
                 recipe=self._recipe,
                 recipe_digest=self._recipe_digest,
                 visible=visible,
@@ -59,6 +59,12 @@ class Views:
             policy=digest({"policy": POLICY, "scope": scope.record()}),
             corpus=digest({"catalog_version": eligible.catalog_version, "recipe": self._recipe_digest}),
             eligibility=self.usable_digest(eligible),
+        )
+
+    def epoch(self, eligible: Eligible) -> str:
+        """A digest of the grants, labels, revocations and policy that this scope depends on, never a counter (R5)."""
+        return self._epochs.get_or_make(
+            (eligible.catalog_version, eligible.eligibility.scope.digest), lambda: _epoch(eligible)
         )
 
     def usable_digest(self, eligible: Eligible) -> str:
@@ -73,14 +79,13 @@ class Views:
 
 
 def _epoch(eligible: Eligible) -> str:
-    """A digest of the grants, labels, revocations and policy that this scope depends on, never a counter (R5)."""
     labels = sorted({facts.label.digest for facts in eligible.visible.values()})
-    revoked: list[RevisionKey] = [key for key, standing in eligible.standings.items() if standing is Standing.REVOKED]
+    revoked = sorted(key for key, facts in eligible.visible.items() if facts.status is Status.REVOKED)
     return digest(
         {
             "policy": POLICY,
             "scope": eligible.eligibility.scope.record(),
             "labels": labels,
-            "revoked": [list(key) for key in sorted(revoked)],
+            "revoked": [list(key) for key in revoked],
         }
     )

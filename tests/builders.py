@@ -4,27 +4,58 @@ Every builder gives a complete, valid object; a test names what it is about and 
 caller is Ann of tenant `blue`, who asks at 2025-06-01T00:00:00Z.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 from evidence.access import Label, Principal, Scope
+from evidence.adapters import Adapter
+from evidence.authority_rules import NO_RULES, AuthorityRules
 from evidence.budget import Budget, TokenMeter
-from evidence.canonical import digest, digest_text
+from evidence.canonical import Json, digest, digest_text
+from evidence.chat import ChatTemplate
+from evidence.conversation import ExtractiveSummarizer, Turn
 from evidence.eligibility import Eligibility, Filter, Standing, Use, catalog_version, is_visible, judge, validity
 from evidence.envelope import Candidate, RetrievalTrace, owned_claims
 from evidence.identity import Namespace, RevisionKey, SourceKey, UnitKey, unit_id
 from evidence.instant import Instant, parse_instant
+from evidence.means import Alternative, Means
 from evidence.packing import Overflow
-from evidence.query_class import EXPLANATORY, QueryClass
+from evidence.query_class import QueryClass
+from evidence.query_class_record import parse_query_class
 from evidence.ranking import LayerDigests, Retrieval
-from evidence.request import Adapter, PacketRequest, Strategy
+from evidence.request import PacketRequest, Strategy
 from evidence.requirements import ClaimMatch, FamilyMatch, Match, Requirement, SourceMatch, UnitMatch
 from evidence.revision import Claim, Contradiction, RevisionFacts, Status
+from evidence.slots import Slot
 from evidence.snapshot import Snapshot, index_visible
+from evidence.strict_json import loads
+from evidence.tool_results import ToolResult
 from evidence.unit import Unit
+from tests.source_tree import ROOT
 
 BLUE = Namespace("blue")
 RED = Namespace("red")
 NOW = parse_instant("2025-06-01T00:00:00Z")
+
+
+def shipped_query_class(name: str) -> QueryClass:
+    """A query class as it is shipped."""
+    record = loads((ROOT / "server" / "query_classes" / f"{name}.json").read_bytes())
+    return parse_query_class(cast("Json", record))
+
+
+EXPLANATORY = shipped_query_class("explanatory")
+
+
+def with_budget(slot: Slot, tokens: int, *, query_class: QueryClass = EXPLANATORY) -> QueryClass:
+    """A query class with another budget for one slot."""
+    return replace(query_class, budgets={**query_class.budgets, slot: tokens})
+
+
+def with_evidence_tokens(tokens: int) -> QueryClass:
+    """The default query class with another budget for the evidence."""
+    return with_budget(Slot.RETRIEVED_EVIDENCE, tokens)
 
 
 def instant(day: str) -> Instant:
@@ -198,11 +229,16 @@ def snapshot(
 
 
 def retrieval(
-    selection: Sequence[Candidate], *, unselected: Iterable[UnitKey] = (), degraded: Iterable[str] = ()
+    selection: Sequence[Candidate],
+    *,
+    unselected: Iterable[UnitKey] = (),
+    capped: Iterable[UnitKey] = (),
+    degraded: Iterable[str] = (),
 ) -> Retrieval:
     return Retrieval(
         selection=tuple(selection),
         unselected=tuple(unselected),
+        capped=tuple(capped),
         degraded=tuple(degraded),
         parameters={"fusion": {"method": "minmax", "depth": 200}},
         stats_scope={"units": len(selection)},
@@ -219,6 +255,9 @@ def request(
     budget: Budget | None = None,
     tokenizer: str | None = None,
     on_overflow: Overflow = Overflow.REFUSE,
+    adapter: Adapter = Adapter.JSON,
+    conversation: Iterable[Turn] = (),
+    tool_results: Iterable[ToolResult] = (),
     version: str | None = None,
 ) -> PacketRequest:
     return PacketRequest(
@@ -231,8 +270,29 @@ def request(
         budget=budget or Budget(),
         tokenizer=tokenizer,
         on_overflow=on_overflow,
-        adapter=Adapter.JSON,
+        adapter=adapter,
+        conversation=tuple(conversation),
+        tool_results=tuple(tool_results),
         catalog_version=version,
+    )
+
+
+def means(
+    *,
+    meter: TokenMeter | None = None,
+    template: ChatTemplate | None = None,
+    model: Mapping[str, Json] | None = None,
+    rules: AuthorityRules = NO_RULES,
+    alternatives: Iterable[Alternative] = (),
+) -> Means:
+    """What assembly works with where an operator has set nothing."""
+    return Means(
+        meter=meter,
+        template=template,
+        model=model,
+        rules=rules,
+        summarizer=ExtractiveSummarizer(),
+        alternatives=tuple(alternatives),
     )
 
 
@@ -258,9 +318,14 @@ def unit_of(found: Candidate) -> UnitMatch:
 
 def word_meter() -> TokenMeter:
     """A tokenizer for tests: each run of characters without a space is a token."""
-    return TokenMeter(name="words", digest=digest("words"), count=lambda text: len(text.split()))
+    return meter_of("words", lambda text: len(text.split()))
 
 
 def character_meter() -> TokenMeter:
     """A tokenizer for tests: each code point is a token."""
-    return TokenMeter(name="characters", digest=digest("characters"), count=len)
+    return meter_of("characters", len)
+
+
+def meter_of(name: str, count: Callable[[str], int]) -> TokenMeter:
+    """A tokenizer for tests that counts as `count` does."""
+    return TokenMeter(name=name, digest=digest(name), count=count, count_joined=lambda pieces: count("".join(pieces)))

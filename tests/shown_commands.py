@@ -2,8 +2,9 @@
 
 A ```console block holds lines that begin with `$ `, each followed by its output. A command runs in this process, in the
 folder of a `Shell`, so that models are opened once: `muniment ...`, also with `NAME=value` in front or as
-`NAME=$(muniment ...)`; `curl`, against the application itself; `echo $?`. `make`, `muniment serve` and `muniment demo`
-are only looked up. `| jq PATH` and `| jq '{name, name}'` are worked out here. Other programs are passed over.
+`NAME=$(...)`; `curl`, against the application itself; `echo $?`. `make`, `muniment serve` and `muniment demo`
+are only looked up. `| jq PATH` and `| jq '{name, name}'` are worked out here, and `> FILE` keeps what was printed.
+Other programs are passed over.
 
 A block after a line that ends in "as `NAME`:" is a file, written before the next command runs.
 
@@ -32,7 +33,7 @@ COLUMNS = "100"  # as wide as the tables in the documents
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _SAVED = re.compile(r"as\s+`([\w./-]+)`[^`\n]*:\s*\Z")
-_ASSIGNED = re.compile(r"(\w+)=\$\((muniment .*)\)")
+_ASSIGNED = re.compile(r"(\w+)=\$\(((?:muniment|curl) .*)\)")
 _NORMALIZED = (
     (re.compile(r"sha256:[0-9a-f]{64}"), "sha256:#"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "#"),
@@ -134,23 +135,30 @@ class Shell:
         """Run one command line; None when nothing of it was run."""
         assigned = _ASSIGNED.fullmatch(text)
         if assigned is not None:
-            printed = self._muniment(shlex.split(self._filled(assigned[2]))[1:], {})
-            self.variables[assigned[1]] = printed.text.strip()
-            return Printed(text="", status=printed.status)
+            inner = self.run(assigned[2])
+            assert inner is not None
+            self.variables[assigned[1]] = inner.text.strip()
+            return Printed(text="", status=inner.status)
         if text == "echo $?":
             printed, self.status = Printed(text=f"{self.status}\n", status=0), 0
             return printed
-        words, _, query = _cut_at_pipe(shlex.split(self._filled(text)))
+        words, file = _cut_at(">", shlex.split(self._filled(text)))
+        words, query = _cut_at("|", words)
         environment = {}
         while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
             name, _, environment[name] = words.pop(0).partition("=")
         printed_or_none = self._program(words, environment)
-        if printed_or_none is None or not query:
-            return printed_or_none
-        assert query[0] == "jq", f"only jq is known behind a pipe, not {query[0]}"
-        chosen = _queried(json.loads(printed_or_none.text), query[1])
-        shown = json.dumps(chosen, indent=2, ensure_ascii=False)
-        return Printed(text=f"{shown}\n", status=printed_or_none.status)
+        if printed_or_none is None:
+            return None
+        text, status = printed_or_none.text, printed_or_none.status
+        if query:
+            assert query[0] == "jq", f"only jq is known behind a pipe, not {query[0]}"
+            chosen = _queried(json.loads(text), query[-1])
+            text = f"{chosen if query[1] == '-r' else json.dumps(chosen, indent=2, ensure_ascii=False)}\n"
+        if file and status == 0:
+            (self.folder / file[0]).write_text(text)
+            text = ""
+        return Printed(text=text, status=status)
 
     def _program(self, words: list[str], environment: Mapping[str, str]) -> Printed | None:
         if words[:1] == ["curl"]:
@@ -163,14 +171,15 @@ class Shell:
         return self._muniment(words[1:], environment)
 
     def _muniment(self, arguments: list[str], environment: Mapping[str, str]) -> Printed:
-        out, errors = io.StringIO(), io.StringIO()
+        out, errors = io.BytesIO(), io.StringIO()
         before, arguments_before, environment_before = Path.cwd(), sys.argv, dict(os.environ)
         status = 0
         os.environ.update({"COLUMNS": COLUMNS, **environment})
         os.chdir(self.folder)
         sys.argv = ["muniment", *arguments]
         try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            text = io.TextIOWrapper(out, encoding="utf-8", write_through=True)
+            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(errors):
                 main()
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 0
@@ -179,7 +188,7 @@ class Shell:
             os.chdir(before)
             os.environ.clear()
             os.environ.update(environment_before)
-        return Printed(text=out.getvalue() + (errors.getvalue() if status else ""), status=status)
+        return Printed(text=out.getvalue().decode() + (errors.getvalue() if status else ""), status=status)
 
     def _look_up(self, arguments: list[str]) -> None:
         command = typer.main.get_command(app).commands[arguments[0]]  # type: ignore[attr-defined]  # typer exports no type of a group
@@ -193,7 +202,7 @@ class Shell:
             if word in ("-H", "--header"):
                 name, _, value = next(arguments).partition(": ")
                 headers[name] = value
-            elif word in ("-d", "--data"):
+            elif word in ("-d", "--data", "--data-binary"):
                 data = next(arguments)
                 body = (self.folder / data[1:]).read_bytes() if data.startswith("@") else data.encode()
             elif word == "-X":
@@ -208,11 +217,10 @@ class Shell:
         return re.sub(r"\$(\w+)", lambda found: self.variables.get(found[1], found[0]), text)
 
 
-def _cut_at_pipe(words: list[str]) -> tuple[list[str], str, list[str]]:
-    if "|" not in words:
-        return words, "", []
-    at = words.index("|")
-    return words[:at], "|", words[at + 1 :]
+def _cut_at(mark: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """The words before and after the first `mark`."""
+    at = words.index(mark) if mark in words else len(words)
+    return words[:at], words[at + 1 :]
 
 
 def _queried(value: Any, query: str) -> Any:

@@ -7,11 +7,15 @@ what is shown.
 
 import ast
 import functools
+import importlib
 import importlib.util
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,19 +25,30 @@ import typer
 from starlette.testclient import TestClient
 
 import models.loading
+from evidence.access import Principal
+from evidence.identity import Namespace
 from models.registry import read_entry
 from muniment.__main__ import app
 from server.app import create_app
 from server.keys import load_key
-from server.opening import open_pipeline, settings_for
-from server.routes import router
+from server.opening import open_pipeline, open_recorder, settings_for
 from server.settings import Settings, load_settings
+from server.tokens import issue
 from tests.shown_commands import Command, Shell, agrees, blocks, commands, normalized
 from tests.source_tree import ROOT
 
-WRITTEN = ("README.md", "docs/concepts.md", "docs/how-to.md")
+HOW_TO = tuple(
+    f"docs/how-to/{page}.md" for page in ("catalogs", "packets", "serving", "models")
+)  # one goes on in the next
+COURSES = (
+    ("README.md",),
+    ("docs/concepts.md",),
+    ("docs/evidence.md",),
+    HOW_TO,
+)  # each in one folder, from start to end
+WRITTEN = tuple(document for course in COURSES for document in course)
 GENERATED = ("docs/configuration.md", "docs/reference/cli.md", "docs/reference/http.md")
-DOCUMENTS = (*WRITTEN, *GENERATED, "docs/failure-modes.md")
+DOCUMENTS = (*WRITTEN, *GENERATED, "docs/how-to.md", "docs/failure-modes.md")
 
 # What the documents must not hold: hosts of registries and hubs, and words of how this was made.
 UNWANTED = re.compile(
@@ -114,8 +129,35 @@ def test_every_command_of_the_reference_has_an_example_that_its_options_allow() 
 def test_every_route_has_its_section() -> None:
     headings = re.findall(r"^## `([A-Z]+ /\S*)`$", text_of("docs/reference/http.md"), re.MULTILINE)
 
-    served = [f"{method} {route.path}" for route in router.routes for method in route.methods]  # type: ignore[attr-defined]  # an APIRoute
+    served = [
+        f"{method} {route.path.replace(':path', '')}"
+        for file in sorted((ROOT / "server").glob("routes*.py"))
+        for route in importlib.import_module(f"server.{file.stem}").router.routes
+        for method in route.methods
+    ]
     assert sorted(headings) == sorted(served)
+
+
+def test_every_route_needs_the_scope_that_its_section_says(sample_catalog: Path, tmp_path: Path) -> None:
+    """A token without any scope is told which one is missing."""
+    sections = re.findall(
+        r"^## `([A-Z]+) (/v1/\S*)`$.*?^Needs a token with the scope `([a-z-]+)`",
+        text_of("docs/reference/http.md"),
+        re.MULTILINE | re.DOTALL,
+    )
+    shutil.copytree(sample_catalog, tmp_path / "catalog")
+    nobody = Principal(sub="nobody", tenant=Namespace("blue"), scope=())
+    token = issue(nobody, key=load_key(tmp_path / "catalog"), now_s=int(time.time()), lifetime_s=600)
+
+    with client_of(tmp_path / "catalog") as client:
+        told = {
+            f"{method} {path}": client.request(
+                method, path, headers={"authorization": f"Bearer {token}"}, json={"tenant": "blue"}
+            ).json()["detail"]
+            for method, path, _ in sections
+        }
+    assert len(told) >= 3
+    assert told == {f"{method} {path}": f"this needs the scope {scope!r}" for method, path, scope in sections}
 
 
 def test_the_quality_table_shows_what_the_record_holds() -> None:
@@ -152,9 +194,9 @@ def fixture_shell(
     monkeypatch.setattr("server.opening.open_on", open_once)
     monkeypatch.setattr("server.making.open_encoder", open_once)
     monkeypatch.setattr("models.qualification.SHORT_TEXTS_PER_BUCKET", 1)  # `init` is shown, not what it measures
-    for link, target in ((".muniment/sample", sample_catalog), ("muniment/sample", ROOT / "muniment" / "sample")):
-        (tmp_path / link).parent.mkdir()
-        (tmp_path / link).symlink_to(target)
+    shutil.copytree(sample_catalog, tmp_path / ".muniment" / "sample")  # packets are put on record beside it
+    (tmp_path / "muniment").mkdir()
+    (tmp_path / "muniment" / "sample").symlink_to(ROOT / "muniment" / "sample")
     for model in ("e5-small-v2", "ms-marco-MiniLM-L6-v2"):
         (tmp_path / "models" / model).mkdir(parents=True)
         for file in MODEL_FILES:
@@ -164,14 +206,30 @@ def fixture_shell(
 
 def answered(catalog: Path, method: str, path: str, headers: Mapping[str, str], body: bytes) -> str:
     """What a server of `catalog` answers, as text."""
-    with open_pipeline(catalog, settings=settings_for("cpu")) as pipeline:
-        served = create_app(settings_for("cpu"), pipeline=pipeline, key=load_key(catalog))
-        with TestClient(served) as client:
-            return client.request(method, path, headers=dict(headers), content=body).text
+    with client_of(catalog) as client:
+        return client.request(method, path, headers=dict(headers), content=body).text
 
 
-@pytest.mark.parametrize("document", WRITTEN)
-def test_the_commands_of_a_document_print_what_it_shows(document: str, shell: Shell) -> None:
+@contextmanager
+def client_of(catalog: Path) -> Iterator[TestClient]:
+    """A client of a server of `catalog`, with the default settings."""
+    settings = settings_for("cpu")
+    with (
+        open_pipeline(catalog, settings=settings) as pipeline,
+        open_recorder(pipeline.catalog, settings=settings) as recorder,
+        TestClient(create_app(settings, pipeline=pipeline, recorder=recorder, key=load_key(catalog))) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("course", COURSES, ids=lambda course: course[0])
+def test_the_commands_of_a_document_print_what_it_shows(course: Sequence[str], shell: Shell) -> None:
+    for document in course:
+        assert commands_run(document, shell) >= 2
+
+
+def commands_run(document: str, shell: Shell) -> int:
+    """How many commands of a document were run. Fails at the first that prints something else than it shows."""
     ran = 0
     for block in blocks(text_of(document)):
         if block.saved_as is not None:
@@ -191,7 +249,7 @@ def test_the_commands_of_a_document_print_what_it_shows(document: str, shell: Sh
             assert printed.status == 0 or after == "echo $?", f"{place}: ends with {printed.status}, which is not shown"
             shell.status = printed.status
             ran += 1
-    assert ran >= 3
+    return ran
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -214,7 +272,12 @@ def test_a_console_block_shows_known_programs_alone(document: str) -> None:
 
 
 def test_what_the_how_to_saves_is_read_by_what_it_is_for(tmp_path: Path) -> None:
-    saved = {block.saved_as: block.text for block in blocks(text_of("docs/how-to.md")) if block.saved_as is not None}
+    saved = {
+        block.saved_as: block.text
+        for document in HOW_TO
+        for block in blocks(text_of(document))
+        if block.saved_as is not None
+    }
     for name in ("server.toml", "models/my-e5.json", "models/my-reranker.json"):
         (tmp_path / Path(name).name).write_text(saved[name])
 
@@ -261,6 +324,17 @@ def test_what_differs_between_runs_is_named_and_nothing_else_is_lost() -> None:
     assert normalized(f"g-{'a' * 32} in 1.5 s by openvino-2026.4.1-f32 for {token}, 25 MB") == (
         "g-# in # s by RUNTIME for TOKEN, 25 MB"
     )
+
+
+def test_what_is_chosen_and_kept_is_what_the_program_answered(tmp_path: Path) -> None:
+    shell = Shell(folder=tmp_path, request=lambda *_: '{"runs": [{"id": "a", "n": 1}]}')
+
+    chosen = shell.run("curl -s http://127.0.0.1/ | jq '.runs[0] | {n}'")
+    assert chosen is not None
+    assert chosen.text == '{\n  "n": 1\n}\n'
+    kept = shell.run("curl -s http://127.0.0.1/ | jq -r '.runs[0].id' > kept")
+    assert kept is not None
+    assert (kept.text, (tmp_path / "kept").read_text()) == ("", "a\n")
 
 
 # Links, words, names

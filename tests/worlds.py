@@ -5,7 +5,7 @@ and a text that is the query lies closest to it. Everything else is the real thi
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,14 @@ from index.analysis import Analyzer
 from index.catalog import Catalog
 from index.catalog_write import NewRevision
 from index.chunking import chunk
+from index.intake import take_in
 from index.recipe import Recipe
 from index.reindex import reindex
 from models.errors import ModelError
 from server.keys import create_key
+from server.opening import open_requests
 from server.pipeline import Pipeline
+from server.ranking import Stage
 from server.reranking import RerankerSlot
 from server.settings import Settings
 
@@ -56,6 +59,7 @@ class WordEncoder:
 
     runtime = "words-1"
     model_digest = "sha256:words"
+    document_window = 256
 
     def __init__(self) -> None:
         self.counter = WordCounter()
@@ -121,7 +125,18 @@ def build(directory: Path, records: Sequence[dict[str, Any]]) -> None:
 
 
 def extend(catalog: Catalog, records: Sequence[dict[str, Any]], *, relabel: bool = False) -> None:
-    """Take records in, without reindexing."""
+    """Take records in, without codes: they wait for a reindex."""
+    catalog.add(cut(records), relabel=relabel)
+
+
+def arrive(catalog: Catalog, records: Sequence[dict[str, Any]], *, relabel: bool = False, encoder: Any = None) -> None:
+    """Take records in together with their codes: they can be searched at once."""
+    encode = (encoder or WordEncoder()).encode_documents
+    take_in(catalog, cut(records), relabel=relabel, encode=encode, progress=lambda *_: None)
+
+
+def cut(records: Sequence[dict[str, Any]]) -> list[NewRevision]:
+    """Records with their units."""
     counter = WordCounter()
     revisions = []
     for one in records:
@@ -136,7 +151,7 @@ def extend(catalog: Catalog, records: Sequence[dict[str, Any]], *, relabel: bool
             target=RECIPE.chunk_target,
         )
         revisions.append(NewRevision(facts=source.facts, text=source.text, units=units))
-    catalog.add(revisions, relabel=relabel)
+    return revisions
 
 
 @contextmanager
@@ -152,18 +167,22 @@ def pipeline_over(
     now: Instant = NOW,
     encoder: Any = None,
     reranker: RerankerSlot | None = None,
+    reached: Callable[[Stage], None] = lambda _: None,
     **settings: Any,
 ) -> Pipeline:
-    """A pipeline over an open catalog."""
+    """A pipeline over an open catalog. `reached` hears of each stage of each attempt."""
+    chosen = Settings(**settings)
     return Pipeline(
         catalog,
-        settings=Settings(**settings),
+        settings=chosen,
         device=torch.device("cpu"),
         encoder=encoder or WordEncoder(),
         encoder_trouble=None,
         analyzer=ANALYZER,
         reranker=reranker or RerankerSlot(_no_reranker),
+        requests=open_requests(chosen),
         clock=lambda: now,
+        reached=reached,
     )
 
 

@@ -14,8 +14,8 @@ from evidence.access import Principal
 from evidence.instant import parse_instant
 from index.catalog import Catalog
 from server.opening import open_pipeline, settings_for
+from server.parsing import parse
 from server.pipeline import Pipeline
-from server.routes import parse
 from server.schemas import SearchRequest
 from tests.converters import AsOfQuery, pep_history_queries, pep_history_records
 from tests.eval.real_catalogs import catalog_of_records

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evidence.assembly import assemble, is_stale_version, refuse_version
+from evidence.assembly import assemble, is_stale_version, refuse
 from evidence.budget import Budget, TokenMeter
 from evidence.canonical import Json
 from evidence.envelope import Candidate
@@ -19,6 +19,7 @@ from tests.builders import (
     claim,
     eligibility,
     family,
+    means,
     request,
     requires,
     retrieval,
@@ -26,7 +27,7 @@ from tests.builders import (
     snapshot,
     word_meter,
 )
-from tests.evidence.answers import BOTH, LIMIT, RULE, answer, wire
+from tests.evidence.answers import BOTH, LIMIT, RULE, answer, units_of, wire
 
 # The shape of an answer (the contract of `POST /v1/packets`)
 
@@ -203,7 +204,7 @@ def test_the_version_at_hand_may_be_demanded() -> None:
 def test_refusing_a_version_needs_no_retrieval_and_gives_the_same_answer() -> None:
     asked_for, seen = request(version="sha256:another"), snapshot([LIMIT.facts])
 
-    early = refuse_version(asked_for, snapshot=seen, layers=retrieval([]).layers, meter=None)
+    early = refuse(asked_for, Disposition.STALE_VERSION, snapshot=seen, layers=retrieval([]).layers, means=means())
     assert early == answer([LIMIT], asked_for)
 
 
@@ -231,7 +232,13 @@ def test_facts_that_are_not_those_of_the_snapshot_make_no_packet() -> None:
     before, after = candidate(revision("A", title="before"), "text"), revision("A", title="after")
 
     with pytest.raises(BrokenGuarantee):
-        assemble(request(), snapshot=snapshot([after]), retrieval=retrieval([before]), meter=None)
+        assemble(
+            request(),
+            snapshot=snapshot([after]),
+            retrieval=retrieval([before]),
+            means=means(),
+            units_of=units_of([before]),
+        )
 
 
 @pytest.mark.parametrize(("tokenizer", "meter"), [("words", None), (None, word_meter())])
@@ -242,7 +249,9 @@ def test_a_named_tokenizer_always_counts_and_no_other_ever_does(
     asked_for, seen = request(tokenizer=tokenizer), snapshot([LIMIT.facts])
 
     with pytest.raises(BrokenGuarantee):
-        assemble(asked_for, snapshot=seen, retrieval=retrieval([LIMIT]), meter=meter)
+        assemble(
+            asked_for, snapshot=seen, retrieval=retrieval([LIMIT]), means=means(meter=meter), units_of=units_of([LIMIT])
+        )
 
 
 def test_a_unit_is_never_selected_twice() -> None:

@@ -11,7 +11,6 @@ from evidence.assembly import Assembled
 from evidence.budget import Budget, TokenMeter
 from evidence.errors import InvalidRequest
 from evidence.packing import Overflow
-from evidence.query_class import EXPLANATORY
 from evidence.request import PacketRequest
 from evidence.state import Disposition
 from tests.builders import (
@@ -23,6 +22,7 @@ from tests.builders import (
     request,
     requires,
     revision,
+    with_evidence_tokens,
     word_meter,
 )
 from tests.evidence.answers import BOTH, LIMIT, RULE, WIDE, answer, size, wire
@@ -57,7 +57,7 @@ def test_the_exact_size_is_accepted_and_one_byte_less_is_refused(texts: list[str
 
 GATES: dict[str, Callable[[int], PacketRequest]] = {
     "tokens": lambda tokens: request(query_class=WIDE, budget=Budget(max_tokens=tokens)),
-    "slot:retrieved-evidence": lambda tokens: request(query_class=replace(WIDE, evidence_tokens=tokens)),
+    "slot:retrieved-evidence": lambda tokens: request(query_class=with_evidence_tokens(tokens)),
     "window": lambda tokens: request(query_class=WIDE, budget=Budget(window=tokens + 50, reserved_output_tokens=50)),
 }
 
@@ -92,7 +92,7 @@ def test_the_exact_token_count_is_accepted_and_one_token_less_is_refused(
     ],
 )
 def test_a_refusal_names_the_first_limit_that_is_broken(budget: Budget, evidence_tokens: int, measure: str) -> None:
-    asked_for = request(query_class=replace(EXPLANATORY, evidence_tokens=evidence_tokens), budget=budget)
+    asked_for = request(query_class=with_evidence_tokens(evidence_tokens), budget=budget)
 
     assert wire(answer([LIMIT], asked_for, meter=character_meter()))["refusal"]["measure"] == measure
 
@@ -105,7 +105,7 @@ def test_a_token_limit_without_a_tokenizer_is_an_error_and_no_answer() -> None:
 
 
 def test_the_slot_budget_of_the_class_applies_only_where_a_tokenizer_is_named() -> None:
-    small = request(query_class=replace(EXPLANATORY, evidence_tokens=1))
+    small = request(query_class=with_evidence_tokens(1))
 
     assert answer([LIMIT], small).disposition is Disposition.ACCEPTED
     assert answer([LIMIT], small, meter=character_meter()).disposition is Disposition.REFUSED_BUDGET

@@ -2,10 +2,10 @@
 
 import pytest
 
-from evidence.budget import Budget, Limit, Measure, Sizes, broken, limits_for
+from evidence.budget import Budget, Limit, Measure, Sizes, broken, limits_for, slot_measure
 from evidence.errors import InvalidRequest
-from evidence.query_class import EXPLANATORY
-from tests.builders import word_meter
+from evidence.slots import Slot
+from tests.builders import EXPLANATORY, word_meter
 
 EVERYTHING = Budget(max_bytes=100, max_tokens=50, window=60, reserved_output_tokens=10)
 
@@ -70,11 +70,23 @@ def test_a_number_out_of_range_is_refused_by_its_name(name: str, number: int) ->
     ],
 )
 def test_a_limit_holds_at_exactly_its_number_and_not_one_beyond(limit: Limit, fits: bool) -> None:
-    assert limit.holds(Sizes(bytes=40, tokens=10)) is fits
+    assert limit.holds(Sizes(bytes=40, tokens=10, evidence_tokens=10)) is fits
+
+
+def test_the_evidence_slot_is_measured_by_its_own_segment_and_every_other_token_limit_by_the_whole_input() -> None:
+    """R23, R24."""
+    sizes = Sizes(bytes=40, tokens=100, evidence_tokens=30)
+
+    needed = {measure: Limit(measure=measure, allowed=0).needed(sizes) for measure in Measure}
+    assert (needed[Measure.EVIDENCE_SLOT], needed[Measure.TOKENS], needed[Measure.WINDOW]) == (30, 100, 100)
+
+
+def test_every_slot_has_a_measure_of_its_own() -> None:
+    assert [slot_measure(slot).value for slot in Slot] == [f"slot:{slot.value}" for slot in Slot]
 
 
 def test_all_broken_limits_are_found_in_order() -> None:
     limits = limits_for(EVERYTHING, EXPLANATORY, meter=word_meter())
 
-    found = broken(limits, Sizes(bytes=100, tokens=51))
+    found = broken(limits, Sizes(bytes=100, tokens=51, evidence_tokens=51))
     assert [limit.measure for limit in found] == [Measure.TOKENS, Measure.WINDOW]

@@ -1,13 +1,15 @@
-"""Which roles the chosen evidence fills, and what each unit does for them (R20)."""
+"""Which roles the chosen evidence fills, and what each unit does for them, where nothing is in conflict (R20)."""
 
 from collections.abc import Sequence
 
 from evidence.coverage import Coverage, assess, cover
+from evidence.duplicates import Duplicate
 from evidence.envelope import Candidate
 from evidence.requirements import Requirement, UnitMatch
 from evidence.revision import RevisionFacts, Status
 from evidence.state import RoleState, SupportRole
 from tests.builders import candidate, claim, family, requires, revision, revision_key, snapshot, source
+from tests.evidence.disputes import facts_of, passages, seen
 
 LIMIT = candidate(revision("A", claims={"max": "25"}), "at most 25")
 RULE = candidate(revision("B", family="policy"), "no executables")
@@ -23,10 +25,10 @@ def covered(
 ) -> Coverage:
     """The coverage of the positions `kept` (all of them unless said) in a catalog that also holds `beside`."""
     seen = snapshot([*(found.facts for found in selection), *beside])
-    assessment = assess(tuple(requirements), selection, snapshot=seen)
+    assessment = assess(tuple(requirements), selection, snapshot=seen, groups=())
     handles = [f"EV-{position}" for position in range(len(selection))]
     positions = range(len(selection)) if kept is None else kept
-    return cover(assessment, positions, handles=handles, usable_units=seen.usable_units)
+    return cover(assessment, positions, handles=handles, usable_units=seen.usable_units, duplicates=())
 
 
 def state_of(requirement: Requirement, selection: Sequence[Candidate], *beside: RevisionFacts) -> RoleState:
@@ -122,10 +124,24 @@ def test_a_packet_is_exhaustive_only_with_every_usable_unit() -> None:
     assert covered([], []).exhaustive
 
 
+def test_a_duplicate_that_was_left_out_is_no_gap() -> None:
+    """R17, R36: what it says is in the packet, unless the unit that says it was dropped too."""
+    selection = passages(facts_of("A"), "same", "same", "other")
+    assessment = assess((), selection, snapshot=seen(selection), groups=())
+
+    def exhaustive(*kept: int) -> bool:
+        twice = [Duplicate(position=1, kept=0)]
+        return cover(assessment, kept, handles="abc", usable_units=3, duplicates=twice).exhaustive
+
+    assert exhaustive(0, 2)
+    assert not exhaustive(0)
+    assert not exhaustive(2)
+
+
 def support_roles(*requirements: Requirement) -> list[SupportRole]:
     selection = [LIMIT, RULE, OTHER]
     seen = snapshot([found.facts for found in selection])
-    return list(assess(requirements, selection, snapshot=seen).support_roles)
+    return list(assess(requirements, selection, snapshot=seen, groups=()).support_roles)
 
 
 def test_a_unit_supports_where_it_fills_a_role_and_is_background_where_nothing_asks_for_it() -> None:
@@ -160,7 +176,7 @@ def test_mandatory_units_fill_a_mandatory_role_and_conditional_ones_only_others(
         requires("rule", family("missing")),
     )
 
-    assessment = assess(requirements, selection, snapshot=snapshot([found.facts for found in selection]))
+    assessment = assess(requirements, selection, snapshot=snapshot([found.facts for found in selection]), groups=())
     assert assessment.mandatory == {0}
     assert assessment.conditional == {2}
     assert assessment.roles == (("limit", "any limit"), (), ("any limit",))
@@ -171,5 +187,5 @@ def test_units_of_one_source_each_fill_its_role() -> None:
     first, second = candidate(facts, "one"), candidate(facts, "two", ordinal=1, start=3)
     seen = snapshot([facts], units={revision_key("A"): 2})
 
-    assessment = assess((requires("whole", source("A")),), [first, second], snapshot=seen)
+    assessment = assess((requires("whole", source("A")),), [first, second], snapshot=seen, groups=())
     assert assessment.mandatory == {0, 1}

@@ -21,6 +21,7 @@ from tests.builders import (
     claim,
     eligibility,
     family,
+    means,
     principal,
     request,
     requires,
@@ -29,13 +30,14 @@ from tests.builders import (
     snapshot,
     word_meter,
 )
-from tests.evidence.answers import BOTH, LIMIT, RULE, answer, size, wire
+from tests.evidence.answers import BOTH, LIMIT, RULE, answer, size, units_of, wire
 
 LAYERS = ("policy", "corpus", "query", "eligibility", "candidates", "fusion", "rerank", "packing", "rendering")
 
 
 def manifest_of(asked_for: PacketRequest, seen: Snapshot, found: Retrieval) -> dict[str, Any]:
-    manifest: dict[str, Any] = wire(assemble(asked_for, snapshot=seen, retrieval=found, meter=None))["manifest"]
+    assembled = assemble(asked_for, snapshot=seen, retrieval=found, means=means(), units_of=units_of(found.selection))
+    manifest: dict[str, Any] = wire(assembled)["manifest"]
     return manifest
 
 
@@ -46,8 +48,8 @@ def test_a_manifest_answers_every_question_of_the_rule() -> None:
     assert set(manifest) == {
         "schema", "request", "scope_digest", "epoch", "catalog_version", "valid", "recipe", "strategy", "stats_scope",
         "degraded", "model", "tokenizer", "template", "query_class", "assembler", "packing", "budget", "inclusions",
-        "omissions", "conflict_groups", "handles", "coverage", "mandatory_truncated", "transformations", "refusal",
-        "state", "behaviour", "disposition", "layers", "hashes",
+        "omissions", "conflict_groups", "handles", "coverage", "mandatory_truncated", "prompt", "transformations",
+        "refusal", "state", "behaviour", "disposition", "layers", "hashes",
     }  # fmt: skip
     assert manifest["mandatory_truncated"] is False
     assert manifest["conflict_groups"] == []
@@ -69,7 +71,7 @@ def test_how_the_ranking_came_about_is_told() -> None:
 
     manifest = manifest_of(request(), snapshot([LIMIT.facts]), found)
     assert manifest["degraded"] == ["dense: unavailable"]
-    assert manifest["strategy"] == {"name": "narrow", "k": 8, "parameters": found.parameters}
+    assert manifest["strategy"] == {"name": "narrow", "k": 8, "parameters": found.parameters, "widened": []}
     assert manifest["stats_scope"] == found.stats_scope
     assert manifest["recipe"] == {"digest": digest({"encoder": "none"}), "record": {"encoder": "none"}}
 
@@ -107,6 +109,8 @@ def test_an_inclusion_holds_facts_trace_and_decision_side_by_side() -> None:
         "tier": "mandatory",
         "support_role": "supporting",
         "roles": ["limit"],
+        "conflict_group": None,
+        "brought_in": False,
         "bytes": inclusion["decision"]["bytes"],
     }
     assert whole["rendered"]["body"][start:end] == "at most 25 MB"
@@ -144,8 +148,9 @@ def test_the_packing_says_what_was_tried_and_by_which_rules() -> None:
     ]["packing"]
     assert packing["policy"] == {
         "name": "whole-units",
-        "version": "1",
-        "order": ["mandatory", "conditional", "background"],
+        "version": "2",
+        "order": ["mandatory", "conflict", "conditional", "background"],
+        "block": "a conflict group, or one unit",
         "within_a_tier": "selection order",
         "evidence_order": "selection order",
     }
@@ -168,7 +173,11 @@ def test_the_budget_says_which_limits_were_measured() -> None:
             {"measure": "window", "allowed": 900, "reserved": 100},
         ],
         "reserved_output_tokens": 100,
-        "measured": {"bytes": told["rendered"]["bytes"], "tokens": told["rendered"]["tokens"]},
+        "measured": {
+            "bytes": told["rendered"]["bytes"],
+            "tokens": told["rendered"]["tokens"],
+            "evidence_tokens": told["rendered"]["tokens"],
+        },
     }
     assert told["manifest"]["tokenizer"] == {"name": "words", "digest": digest("words")}
 
@@ -178,8 +187,8 @@ def test_there_is_one_digest_for_each_replay_layer() -> None:
     layers = wire(answer([LIMIT]))["manifest"]["layers"]
 
     assert tuple(layers) == LAYERS
-    assert layers["policy"] == digest("policy")
     assert layers["rerank"] is None
+    assert all(layers[layer].startswith("sha256:") for layer in LAYERS if layer not in ("candidates", "rerank"))
 
 
 BASE = request(requirements=[requires("limit", claim("max"))])
@@ -189,14 +198,15 @@ BASE = request(requirements=[requires("limit", claim("max"))])
     ("changed", "layers"),
     [
         (BASE, set()),
-        (replace(BASE, query="another"), set()),
+        (replace(BASE, query="another"), {"query"}),
+        (replace(BASE, k=3), {"query"}),
         (replace(BASE, budget=Budget(max_bytes=9000)), {"rendering"}),
         (replace(BASE, on_overflow=Overflow.OMIT_OPTIONAL), {"packing"}),
         (replace(BASE, requirements=(requires("rule", family("policy")),)), {"packing", "rendering"}),
     ],
 )
 def test_a_change_shows_in_the_layers_that_it_reaches(changed: PacketRequest, layers: set[str]) -> None:
-    """The earlier layers are retrieval's; packing is who stayed and why, rendering what was written and measured."""
+    """Query is what was asked for, packing who stayed and why, rendering what was written and measured."""
     before, after = (wire(answer([LIMIT], asked_for))["manifest"]["layers"] for asked_for in (BASE, changed))
 
     assert {layer for layer in LAYERS if before[layer] != after[layer]} == layers

@@ -65,13 +65,26 @@ def test_a_revision_that_is_left_out_for_its_subject_is_not_stale() -> None:
 
 
 def test_the_record_gives_reasons_and_names_and_no_content() -> None:
-    keys = [UnitKey(BLUE, "A", "1", ordinal) for ordinal in range(2)]
-    omissions = Omissions(budget=(keys[0],), stale=(revision_key("A", "0"),), not_selected=(keys[1],))
+    keys = [UnitKey(BLUE, "A", "1", ordinal) for ordinal in range(4)]
+    omissions = Omissions(
+        budget=(keys[0],),
+        duplicates=((keys[2], keys[0]),),
+        capped=(keys[3],),
+        stale=(revision_key("A", "0"),),
+        not_selected=(keys[1],),
+    )
 
     assert omissions.record() == {
-        "counts": {"omitted-budget": 1, "stale": 1, "not-selected": 1},
+        "counts": {"omitted-budget": 1, "omitted-duplicate": 1, "omitted-policy": 1, "stale": 1, "not-selected": 1},
         "items": [
             {"reason": "omitted-budget", "unit_id": "blue/A@1#0"},
+            {
+                "reason": "omitted-duplicate",
+                "unit_id": "blue/A@1#2",
+                "duplicate_of": "blue/A@1#0",
+                "rule": "same-revision-normalized-text/1",
+            },
+            {"reason": "omitted-policy", "unit_id": "blue/A@1#3", "policy": "units-per-source"},
             {"reason": "stale", "namespace": "blue", "source_id": "A", "revision": "0"},
             {"reason": "not-selected", "unit_id": "blue/A@1#1"},
         ],
@@ -82,8 +95,14 @@ def test_the_record_gives_reasons_and_names_and_no_content() -> None:
 def test_of_many_units_that_were_not_selected_all_are_counted_and_the_best_are_named() -> None:
     keys = [UnitKey(BLUE, f"S-{place}", "1", 0) for place in range(LISTED_UNSELECTED + 3)]
 
-    record = Omissions(budget=(), stale=(), not_selected=tuple(keys)).record()
-    assert record["counts"] == {"omitted-budget": 0, "stale": 0, "not-selected": LISTED_UNSELECTED + 3}
+    record = Omissions(budget=(), duplicates=(), capped=(), stale=(), not_selected=tuple(keys)).record()
+    assert record["counts"] == {
+        "omitted-budget": 0,
+        "omitted-duplicate": 0,
+        "omitted-policy": 0,
+        "stale": 0,
+        "not-selected": LISTED_UNSELECTED + 3,
+    }
     assert record["items"] == [
         {"reason": "not-selected", "unit_id": f"blue/S-{place}@1#0"} for place in range(LISTED_UNSELECTED)
     ]

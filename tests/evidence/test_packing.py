@@ -1,4 +1,4 @@
-"""What survives when the packet is too large (R21, R22)."""
+"""What survives when the packet is too large, where every unit is a block of its own (R21, R22)."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.budget import Limit, Measure, Sizes
-from evidence.packing import Overflow, Packed, Refused, Tier, pack, packing_order
+from evidence.packing import POLICY, Block, Overflow, Packed, Refused, Tier, pack, packing_order
 
-MANDATORY, CONDITIONAL, BACKGROUND = Tier.MANDATORY, Tier.CONDITIONAL, Tier.BACKGROUND
+MANDATORY, CONFLICT, CONDITIONAL, BACKGROUND = Tier.MANDATORY, Tier.CONFLICT, Tier.CONDITIONAL, Tier.BACKGROUND
 
 Measuring = Callable[[Sequence[int]], Sizes]
 
@@ -24,11 +24,16 @@ def weighing(weights: Sequence[int], *, tokens: Sequence[int] | None = None) -> 
     return measure
 
 
+def single(tiers: Sequence[Tier]) -> list[Block]:
+    """One block for each unit of the selection, with these tiers."""
+    return [Block(positions=(position,), tier=tier) for position, tier in enumerate(tiers)]
+
+
 def packed(
     tiers: Sequence[Tier], weights: Sequence[int], *, max_bytes: int, overflow: Overflow = Overflow.OMIT_OPTIONAL
 ) -> Packed | Refused:
     limit = Limit(measure=Measure.BYTES, allowed=max_bytes)
-    return pack(tiers, overflow=overflow, limits=[limit], measure=weighing(weights))
+    return pack(single(tiers), overflow=overflow, limits=[limit], measure=weighing(weights))
 
 
 def kept(outcome: Packed | Refused) -> tuple[int, ...]:
@@ -78,10 +83,19 @@ def test_conditional_units_survive_background_of_a_better_rank() -> None:
     assert kept(packed([BACKGROUND, CONDITIONAL, BACKGROUND], [5, 5, 5], max_bytes=20)) == (0, 1)
 
 
-def test_packing_order_is_mandatory_then_conditional_then_background_each_in_selection_order() -> None:
-    tiers = [BACKGROUND, MANDATORY, CONDITIONAL, BACKGROUND, MANDATORY, CONDITIONAL]
+def test_packing_order_is_by_tier_and_then_by_place_in_the_selection() -> None:
+    """R21: mandatory evidence, conflict groups, conditional evidence, background by rank."""
+    tiers = [BACKGROUND, MANDATORY, CONDITIONAL, BACKGROUND, CONFLICT, MANDATORY, CONDITIONAL, CONFLICT]
 
-    assert packing_order(tiers) == (1, 4, 2, 5, 0, 3)
+    assert [block.positions[0] for block in packing_order(single(tiers))] == [1, 5, 4, 7, 2, 6, 0, 3]
+
+
+def test_the_policy_has_a_name_and_a_version_and_states_its_order() -> None:
+    """R21."""
+    record = POLICY.record()
+
+    assert (record["name"], record["version"]) == ("whole-units", "2")
+    assert record["order"] == ["mandatory", "conflict", "conditional", "background"]
 
 
 def test_mandatory_units_that_do_not_fit_alone_are_refused_and_not_dropped() -> None:
@@ -123,7 +137,7 @@ def test_the_first_broken_limit_is_reported() -> None:
         Limit(measure=Measure.WINDOW, allowed=20, reserved=7),
     ]
 
-    outcome = pack([BACKGROUND], overflow=Overflow.REFUSE, limits=limits, measure=weighing([9], tokens=[5]))
+    outcome = pack(single([BACKGROUND]), overflow=Overflow.REFUSE, limits=limits, measure=weighing([9], tokens=[5]))
     assert refused(outcome).record()["measure"] == "tokens"
     assert refused(outcome).needed == 15
 
@@ -133,7 +147,7 @@ def test_where_omitting_does_not_help_the_limit_that_the_mandatory_units_break_i
     limits = [Limit(measure=Measure.BYTES, allowed=20), Limit(measure=Measure.WINDOW, allowed=20, reserved=7)]
 
     outcome = pack(
-        [MANDATORY, BACKGROUND],
+        single([MANDATORY, BACKGROUND]),
         overflow=Overflow.OMIT_OPTIONAL,
         limits=limits,
         measure=weighing([9, 9], tokens=[5, 1]),
@@ -166,7 +180,7 @@ def test_a_tokenizer_that_counts_more_for_less_does_not_mislead_the_search() -> 
     tokens = {0: 5, 1: 9, 2: 12, 3: 8, 4: 20}
 
     outcome = pack(
-        [BACKGROUND] * 4,
+        single([BACKGROUND] * 4),
         overflow=Overflow.OMIT_OPTIONAL,
         limits=[Limit(measure=Measure.TOKENS, allowed=10)],
         measure=lambda kept: Sizes(bytes=0, tokens=tokens[len(kept)]),
@@ -183,7 +197,7 @@ def test_omit_optional_leaves_out_the_end_of_the_packing_order_and_nothing_manda
 ) -> None:
     """R22, against the definition tried out one by one."""
     tiers, weights = [tier for tier, _ in units], [weight for _, weight in units]
-    order, mandatory = packing_order(tiers), tiers.count(MANDATORY)
+    order, mandatory = [block.positions[0] for block in packing_order(single(tiers))], tiers.count(MANDATORY)
     prefixes = [order[:length] for length in range(mandatory, len(order) + 1)]
     fitting = [prefix for prefix in prefixes if weighing(weights)(prefix).bytes <= max_bytes]
 
@@ -207,7 +221,7 @@ def test_the_cut_is_found_in_a_few_measurements_and_is_tight(count: int) -> None
         return Sizes(bytes=len(kept), tokens=None)
 
     limit = Limit(measure=Measure.BYTES, allowed=count)
-    outcome = pack([BACKGROUND] * 1000, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
+    outcome = pack(single([BACKGROUND] * 1000), overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
     assert isinstance(outcome, Packed)
     assert outcome.kept == tuple(range(count))
     assert len(asked) <= 2 + 10
@@ -222,9 +236,9 @@ def test_a_unit_that_fills_a_role_is_kept_where_the_packet_is_larger_without_it(
         return Sizes(bytes=sizes[tuple(kept)], tokens=None)
 
     limit = Limit(measure=Measure.BYTES, allowed=70)
-    tiers = [Tier.CONDITIONAL, BACKGROUND, BACKGROUND]
-    omitting = pack(tiers, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
-    refusing = pack(tiers, overflow=Overflow.REFUSE, limits=[limit], measure=measure)
+    blocks = single([CONDITIONAL, BACKGROUND, BACKGROUND])
+    omitting = pack(blocks, overflow=Overflow.OMIT_OPTIONAL, limits=[limit], measure=measure)
+    refusing = pack(blocks, overflow=Overflow.REFUSE, limits=[limit], measure=measure)
     assert isinstance(omitting, Packed)
     assert omitting.kept == (0, 1)
     assert isinstance(refusing, Refused)

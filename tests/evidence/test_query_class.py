@@ -2,13 +2,16 @@
 
 import pytest
 
-from evidence.query_class import EXPLANATORY, find_query_class
+from evidence.slots import Slot
 from evidence.state import Behaviour, Disposition, State
+from tests.builders import EXPLANATORY, shipped_query_class
 
 
-def test_the_default_class_takes_eight_units_and_six_thousand_tokens_of_evidence() -> None:
+def test_the_default_class_has_the_budgets_of_the_six_slots() -> None:
     """R24."""
     assert EXPLANATORY.k == 8
+    assert EXPLANATORY.conversation_turns == 6
+    assert [EXPLANATORY.budgets[slot] for slot in Slot] == [700, 400, 800, 6000, 1200, 300]
     assert EXPLANATORY.evidence_tokens == 6000
 
 
@@ -33,9 +36,11 @@ def test_without_an_accepted_packet_every_state_fails_closed(state: State, dispo
     assert EXPLANATORY.behaviour(state, disposition) is Behaviour.FAIL_CLOSED
 
 
-def test_a_class_is_found_by_its_name_and_no_other() -> None:
-    assert find_query_class("explanatory") is EXPLANATORY
-    assert find_query_class("Explanatory") is None
+def test_another_class_may_fail_closed_where_the_default_one_abstains() -> None:
+    """What absence means is the class's own."""
+    decision = shipped_query_class("decision")
+
+    assert decision.behaviour(State.ABSENT, Disposition.ACCEPTED) is Behaviour.FAIL_CLOSED
 
 
 def test_the_record_says_what_the_class_does_in_every_state() -> None:
@@ -43,3 +48,12 @@ def test_the_record_says_what_the_class_does_in_every_state() -> None:
 
     assert isinstance(behaviours, dict)
     assert set(behaviours) == {state.value for state in State}
+
+
+def test_the_record_holds_the_texts_so_that_a_manifest_tells_what_was_instructed() -> None:
+    """R30."""
+    record = EXPLANATORY.record()
+
+    assert record["task"] == EXPLANATORY.task
+    assert record["policy"] == {"name": "evidence-only", "version": "1", "text": EXPLANATORY.policy.text}
+    assert record["output_schema"] == EXPLANATORY.output_schema

@@ -39,6 +39,8 @@ def test_the_record_holds_every_field_of_the_request_and_the_scope_only_elsewher
         "filter": {"family": ("policy",)},
         "k": 8,
         "strategy": "narrow",
+        "source_id": None,
+        "public": False,
         "search": {"channel": "hybrid", "rerank": False},
         "query_class": "explanatory",
         "requirements": [{"role": "limit", "match": {"claim": "max", "value": "25"}, "mandatory": True}],
@@ -51,5 +53,8 @@ def test_the_record_holds_every_field_of_the_request_and_the_scope_only_elsewher
         },
         "on_overflow": "refuse",
         "adapter": "json",
+        "model": None,
+        "conversation": [],
+        "tool_results": [],
         "catalog_version": None,
     }

@@ -1,7 +1,10 @@
 """What a requirement names, and what meets it (R20)."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from evidence.envelope import Candidate
 from evidence.identity import PUBLIC, RevisionKey, SourceKey
 from evidence.requirements import (
     Match,
@@ -9,11 +12,13 @@ from evidence.requirements import (
     UnitMatch,
     is_disconfirmed_by,
     is_filled_by,
+    is_filled_outside,
     matching_revisions,
     resolve_source,
-    same_value,
 )
+from evidence.revision import Status
 from tests.builders import BLUE, RED, candidate, claim, family, revision, revision_key, snapshot, source, unit_of
+from tests.evidence.disputes import facts_of, passages, seen
 
 LIMIT = candidate(revision("A", family="policy", claims={"max": "25"}), "at most 25")
 
@@ -68,22 +73,6 @@ def test_nothing_else_disconfirms(match: Match) -> None:
     assert not is_disconfirmed_by(match, LIMIT)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("25", " 25\t", True),
-        ("caf\u00e9", "cafe\u0301", True),  # NFC
-        ("25", "25.0", False),
-        ("Yes", "yes", False),
-        ("\ufb01", "fi", False),  # NFKC would make them equal
-        ("a b", "ab", False),
-    ],
-)
-def test_values_are_compared_after_nfc_and_trim_and_in_no_other_way(one: str, other: str, same: bool) -> None:
-    """R18."""
-    assert same_value(one, other) is same
-
-
 def matching(match: Match, *found: tuple[str, str], units: dict[RevisionKey, int] | None = None) -> list[str]:
     """The matching revisions among `found`: pairs of source and family, each with the claim max=25."""
     facts = [revision(name, family=of, claims={"max": "25"}) for name, of in found]
@@ -122,6 +111,32 @@ def test_what_is_invisible_matches_like_what_does_not_exist() -> None:
 
     for match in (claim("max"), family("policy"), source("A", namespace=RED), UnitMatch(unit_id="red/A@1#0")):
         assert list(matching_revisions(match, hidden)) == []
+
+
+def outside(match: Match, *selection: Candidate, catalog: Sequence[Candidate]) -> bool:
+    """Whether a usable unit of `catalog` that is not selected fills the role."""
+    return is_filled_outside(selection, match, seen(catalog))
+
+
+def test_a_role_is_filled_outside_the_selection_by_a_unit_that_is_not_in_it() -> None:
+    """R20: a usable unit exists, and is not there."""
+    facts = facts_of("A", claims=[("max", "25", "25"), ("max", "30", "30")], family="policy")
+    first, second = catalog = passages(facts, "at most 25 ", "or 30")
+
+    for match in (claim("max"), claim("max", "30"), family("policy"), source("A"), unit_of(second)):
+        assert outside(match, first, catalog=catalog)
+        assert not outside(match, first, second, catalog=catalog)
+    for match in (claim("max", "25"), unit_of(first)):
+        assert not outside(match, first, catalog=catalog)
+
+
+def test_what_is_stale_or_invisible_fills_no_role_outside() -> None:
+    """R8."""
+    stale = candidate(revision("A", claims={"max": "25"}, status=Status.SUPERSEDED), "text")
+    hidden = candidate(revision("B", namespace=RED, claims={"max": "25"}), "text")
+
+    assert not outside(claim("max"), catalog=[stale, hidden])
+    assert not outside(source("A"), catalog=[stale, hidden])
 
 
 def test_a_source_id_means_the_callers_own_namespace_unless_public_is_said() -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from evidence.eligibility import Filter
 from evidence.identity import Namespace, SourceKey
-from evidence.revision import Status
+from evidence.revision import ConflictSide, Status
 from evidence.snapshot import index_visible
 from tests.builders import eligibility, revision, revision_key, snapshot
+from tests.evidence.disputes import contradicting
 
 
 def test_revisions_are_found_by_source_family_and_claim_in_key_order() -> None:
@@ -31,6 +32,28 @@ def test_a_revision_that_makes_a_claim_twice_is_found_once() -> None:
     twice = replace(once, claims=once.claims * 2)
 
     assert index_visible([twice]).by_claim["max"] == (twice.key,)
+
+
+def test_a_claim_is_disputed_where_visible_revisions_give_it_different_values() -> None:
+    """R18: after NFC and trim."""
+    visible = index_visible(
+        [
+            revision("A", claims={"max": "25", "min": "1", "name": "caf\u00e9"}),
+            revision("B", claims={"max": "30", "min": " 1", "name": "cafe\u0301"}),
+        ]
+    )
+
+    assert visible.disputed_claims == {"max"}
+
+
+def test_who_contradicts_a_source_is_found_by_that_source_in_key_order() -> None:
+    relations = [contradicting("S"), contradicting("S", here=ConflictSide(claim="max")), contradicting("T")]
+    visible = index_visible([revision("B", contradicts=relations), revision("A", contradicts=relations[:1])])
+
+    assert visible.contradicted_by == {
+        SourceKey(Namespace("blue"), "S"): (revision_key("A"), revision_key("B")),
+        SourceKey(Namespace("blue"), "T"): (revision_key("B"),),
+    }
 
 
 def test_out_of_date_and_revoked_are_stale_and_filtered_out_is_not() -> None:

@@ -16,7 +16,8 @@ from evidence.revision import RevisionFacts, Status
 from evidence.unit import Unit
 from index.analysis import Analyzer
 from index.catalog import Catalog
-from index.catalog_write import NewRevision
+from index.catalog_write import IngestReport, NewRevision
+from index.intake import take_in
 from index.recipe import Recipe
 from index.reindex import ReindexReport, reindex
 
@@ -57,6 +58,7 @@ def recipe(*, runtime: str = HashEncoder.runtime, dimension: int = DIMENSION) ->
         chunk_target=220,
         contextual=True,
         analyzer=ANALYZER.name,
+        stop_words=ANALYZER.stop_words,
         bm25="lucene",
         k1="1.2",
         b="0.75",
@@ -101,6 +103,12 @@ def catalog(directory: Path, revisions: Iterable[NewRevision] = ()) -> Catalog:
 
 def build_index(made: Catalog) -> ReindexReport:
     return reindex(made, encoder=HashEncoder(), analyzer=ANALYZER, progress=lambda progress: None)
+
+
+def arrive(made: Catalog, *revisions: NewRevision, relabel: bool = False) -> IngestReport:
+    """Take revisions in together with their codes."""
+    encode = HashEncoder().encode_documents
+    return take_in(made, revisions, relabel=relabel, encode=encode, progress=lambda done, total: None)
 
 
 def scope(

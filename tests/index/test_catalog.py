@@ -62,7 +62,7 @@ def test_a_catalog_of_a_later_version_is_refused_with_both_formats(tmp_path: Pat
     with catalog(tmp_path / "c") as made, made.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0999'"))
 
-    with pytest.raises(NewerFormat, match=r"format 0999.*up to 0001"):
+    with pytest.raises(NewerFormat, match=r"format 0999.*up to 000\d"):
         Catalog.open(tmp_path / "c")
 
 

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, text
 
-from evidence.identity import PUBLIC, RevisionKey, UnitKey
+from evidence.citations import citation_handle
+from evidence.identity import PUBLIC, RevisionKey, SourceKey, UnitKey
 from index.catalog import Catalog
 from index.errors import DamagedCatalog
 from tests.index.catalog_builders import BLUE, catalog, revision
@@ -158,3 +159,52 @@ def test_facts_that_changed_in_the_database_are_never_returned(tmp_path: Path, c
 
         with made.read() as reading, pytest.raises(DamagedCatalog):
             reading.facts()
+
+
+def test_a_handle_names_its_unit_and_any_other_text_names_none(tmp_path: Path) -> None:
+    """R27, R33."""
+    held = [revision("s", "one ", "two"), revision("s", "one ", namespace=BLUE)]
+    with catalog(tmp_path / "c", held) as made, made.read() as reading:
+        one, two = reading.units([unit_key(0), unit_key(1)])
+
+        assert reading.units_by_handle(citation_handle(two)) == [two]
+        assert reading.units_by_handle(citation_handle(one)) == [one]
+        assert reading.units_by_handle("") == []
+        assert reading.units_by_handle(citation_handle(one).lower()) == []
+
+
+def test_units_whose_handles_collide_come_in_key_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("index.catalog_rows", "index.catalog_read"):
+        monkeypatch.setattr(f"{module}.citation_handle", lambda _: "EV-0000000000000000")
+    with (
+        catalog(tmp_path / "c", [revision("t", "x"), revision("s", "y", namespace=BLUE), revision("s", "z")]) as made,
+        made.read() as reading,
+    ):
+        found = reading.units_by_handle("EV-0000000000000000")
+
+    assert [unit.key.source_id + unit.key.namespace for unit in found] == ["sblue", "spublic", "tpublic"]
+
+
+def test_a_unit_under_the_handle_of_another_is_never_returned(tmp_path: Path) -> None:
+    with catalog(tmp_path / "c", [revision("s", "one ", "two")]) as made:
+        with made.write() as connection:
+            connection.execute(text("UPDATE unit SET handle = 'EV-0000000000000000' WHERE ordinal = 0"))
+
+        with made.read() as reading, pytest.raises(DamagedCatalog):
+            reading.units_by_handle("EV-0000000000000000")
+
+
+def test_after_a_delete_the_facts_that_are_left_are_not_read_again(tmp_path: Path) -> None:
+    with catalog(tmp_path / "c", [revision(f"s{n}", "x") for n in range(5)]) as made:
+        statements = count_facts_read(made)
+        with made.read() as reading:
+            held = reading.facts()
+        made.delete(SourceKey(PUBLIC, "s2"))
+
+        with made.read() as reading:
+            assert list(reading.facts()) == [key for key in held if key.source_id != "s2"]
+            assert all(facts is held[key] for key, facts in reading.facts().items())
+    assert ["WHERE revision.change" in statement for statement in statements if "source_id = ?" not in statement] == [
+        False,
+        True,
+    ]

@@ -251,3 +251,19 @@ def test_a_generation_without_rows_answers_with_none(product: Product) -> None:
     [found] = empty.topk(np.ones((1, 8), dtype=np.int8), ranges=RowRanges.from_pairs([]), k=3)
 
     assert lists(found) == ([], [])
+
+
+def test_an_index_beside_another_gives_the_rankings_of_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The product was proven when the first was made, and is not proven again."""
+    codes = np.random.default_rng(5).integers(-127, 128, (40, 16), dtype=np.int8)
+    order = np.arange(40, dtype=np.int32)
+    cpu, everything = torch.device("cpu"), RowRanges.from_pairs([(0, 20)])
+    own = DenseIndex(codes[20:], order[:20], cpu).topk(codes[:3], ranges=everything, k=5)
+    first = DenseIndex(codes[:20], order[:20], cpu)
+    before = first.topk(codes[:3], ranges=everything, k=5)
+    monkeypatch.delattr("index.dense.choose_product")
+
+    beside = first.beside(codes[20:], order[:20])
+    for found, expected in ((beside, own), (first, before)):
+        rankings = found.topk(codes[:3], ranges=everything, k=5)
+        assert [ranking.rows.tolist() for ranking in rankings] == [ranking.rows.tolist() for ranking in expected]

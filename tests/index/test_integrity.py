@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from evidence.identity import PUBLIC, RevisionKey
+from evidence.access import Label
+from evidence.grants import Subject
+from evidence.identity import PUBLIC, RevisionKey, SourceKey
 from index.catalog import DATABASE, Catalog
 from index.errors import NotACatalog
 from index.generation import CURRENT, GENERATIONS, Generation, current_name, open_generation
@@ -24,9 +26,10 @@ ROOT = Path(__file__).parents[2]
 
 HELD = (
     revision("s", "# Fern\n\n", "one two", title="Notes"),
-    revision("s", "# Fern\n\n", "one three", title="Notes", revision="2"),
+    revision("s", "# Fern\n\n", "one three", title="Notes", revision="2", supersedes=[RevisionKey(PUBLIC, "s", "1")]),
     revision("t", "moss", namespace=BLUE, roles=["engineer"]),
     revision("empty"),
+    revision("gone"),
 )
 
 
@@ -34,6 +37,8 @@ def whole(directory: Path) -> Path:
     """A catalog with an index in which nothing is damaged."""
     with catalog(directory, HELD) as made:
         build_index(made)
+        made.revoke(RevisionKey(PUBLIC, "gone", "1"))
+        made.revoke(Subject(BLUE, "bob"))
     return directory
 
 
@@ -64,6 +69,15 @@ def test_a_relabelled_source_is_no_damage(tmp_path: Path) -> None:
     with catalog(tmp_path / "c", HELD) as made:
         build_index(made)
         made.add([revision("t", "moss", namespace=BLUE)], relabel=True)
+
+    assert verify(tmp_path / "c") == []
+
+
+def test_what_was_taken_out_revoked_or_put_under_another_label_is_no_damage(tmp_path: Path) -> None:
+    with Catalog.open(whole(tmp_path / "c")) as made:
+        made.delete(SourceKey(PUBLIC, "s"))
+        made.relabel(SourceKey(BLUE, "t"), Label(namespace=BLUE))
+        made.add(HELD[:1], relabel=False)
 
     assert verify(tmp_path / "c") == []
 
@@ -136,6 +150,14 @@ def test_a_current_that_leads_nowhere_is_found(tmp_path: Path, content: bytes | 
         ("UPDATE code SET codes = zeroblob(16) WHERE namespace = 'blue'", "code", "does not match its digest"),
         ("UPDATE code SET codes = x'00' WHERE namespace = 'blue'", "code", "does not match its digest"),
         ("DELETE FROM code WHERE namespace = 'blue'", "codes.int8", "has no code for it"),
+        ("UPDATE unit SET handle = 'EV-0000000000000000' WHERE text = 'moss'", "unit", "the handle of unit 0"),
+        ("UPDATE revision SET revoked = 1 WHERE source_id = 't'", "revision", "do not match their digest"),
+        ("UPDATE revision SET revoked = NULL WHERE source_id = 'gone'", "revision", "do not match their digest"),
+        ("DELETE FROM superseder", "superseder", "revision '2' of source 's' in 'public'"),
+        ("UPDATE superseder SET of_revision = '9'", "superseder", "is not what its facts state"),
+        ("UPDATE revocation SET name = 'eve'", "revocation", "does not match its digest"),
+        ("UPDATE revocation SET name = x'ff'", "revocation", "cannot be read"),
+        ("DELETE FROM revocation", "revocation", "has 0 revocations, had 1"),
     ],
 )
 def test_whatever_changed_in_the_database_is_found(tmp_path: Path, statement: str, where: str, problem: str) -> None:

@@ -1,13 +1,20 @@
 from pathlib import Path
 
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy import Connection, create_engine, inspect, make_url, select
 from sqlalchemy.schema import CreateTable
 
+from evidence.citations import citation_handle
+from evidence.identity import PUBLIC, RevisionKey, UnitKey
+from index.catalog import Catalog
 from index.catalog_connection import migrate, open_engine, writing
+from index.catalog_read import Reading
 from index.catalog_tables import METADATA
-from tests.index.catalog_builders import catalog
+from index.integrity import verify
+from tests.index.catalog_builders import BLUE, catalog, revision
 
 
 def test_migrations_make_exactly_the_tables_that_queries_use(tmp_path: Path) -> None:
@@ -39,6 +46,40 @@ def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
     with writing(engine) as connection:
         assert set(inspect(connection).get_table_names()) == {*METADATA.tables, "alembic_version"}
     engine.dispose()
+
+
+def test_a_first_catalog_is_brought_up_to_date_with_handles_and_superseders(tmp_path: Path) -> None:
+    """R27: the handle of a passage does not depend on when it came in."""
+    target = RevisionKey(BLUE, "s", "1")
+    offered = [
+        revision("s", "one ", "two", namespace=BLUE),
+        revision("s", "three", revision="2", namespace=BLUE, supersedes=[target, RevisionKey(PUBLIC, "gone", "1")]),
+    ]
+    with catalog(tmp_path / "c", offered) as made:
+        with made.read() as reading:
+            expected = everything(reading)
+        with made.write() as connection:
+            downgrade(connection, "0001")
+
+    with Catalog.open(tmp_path / "c") as opened, opened.read() as reading:
+        assert everything(reading) == expected
+        (found,) = reading.units_by_handle(citation_handle(reading.units([UnitKey(*target, 1)])[0]))
+        assert found.text == "two"
+    assert verify(tmp_path / "c") == []
+
+
+def everything(reading: Reading) -> list[list[object]]:
+    """All rows of the tables that the second format filled, and of those that it may not change."""
+    tables = ("unit", "superseder", "revision", "source", "label", "ingest", "relabelling", "revocation")
+    return [list(reading.connection.execute(select(METADATA.tables[name]))) for name in tables]
+
+
+def downgrade(connection: Connection, format_name: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", "index:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.downgrade(config, format_name)
 
 
 def test_keys_compare_by_code_point_on_postgresql_too() -> None:

@@ -142,15 +142,15 @@ def test_a_snapshot_stays_what_it_was_while_others_write_and_publish(tmp_path: P
     with indexed(tmp_path / "c", [revision("s", "one")]) as made:
         snapshots = Snapshots(made)
         with snapshots.pin() as snapshot:
-            name = snapshot.generation.name
+            name = snapshot.segments.name
             made.add([revision("t", "two")], relabel=False)
             build_index(made)
 
             found = snapshot.resolve(eligibility(scope()))
             assert (found.ranges.count, len(found.visible), found.unindexed) == (1, 1, ())
-            assert snapshot.generation.name == name
-            with snapshots.pin(generation=snapshot.generation) as again:
-                assert again.generation is snapshot.generation
+            assert snapshot.segments.name == name
+            with snapshots.pin(segments=snapshot.segments) as again:
+                assert again.segments is snapshot.segments
                 assert [key.source_id for key in again.resolve(eligibility(scope())).unindexed] == ["t"]
         with snapshots.pin() as later:
             assert later.resolve(eligibility(scope())).ranges.count == 2
@@ -304,8 +304,8 @@ def worlds(draw: st.DrawFn) -> list[NewRevision]:
 def outcome(snapshot: Snapshot, found: Eligible) -> tuple[Any, ...]:
     """Everything that an answer may depend on. Rows as the units they stand for."""
     rows = found.ranges.rows()
-    by_identity = sorted(rows.tolist(), key=lambda row: int(snapshot.generation.order[row]))
-    codes: Sequence[Any] = [snapshot.generation.codes[row].tolist() for row in by_identity]
+    by_identity = sorted(rows.tolist(), key=lambda row: int(snapshot.segments.base.order[row]))
+    codes: Sequence[Any] = [snapshot.segments.base.codes[row].tolist() for row in by_identity]
     return (
         snapshot.keys_of(by_identity),
         codes,

@@ -1,13 +1,19 @@
 import base64
 import gzip
 import hashlib
+import json
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from models import tokens
-from models.errors import DigestMismatch, NotText, UnknownTokenizer
+from models.errors import DigestMismatch, ModelMissing, NotText, UnknownTokenizer
+from models.folder import open_folder
+from models.registry import DEFAULT_ENCODER, find_encoder
+from models.seams import counts_add_at_seams, crosses_a_seam
 from models.tokens import TOKENIZER_NAMES, Counter, get_counter, import_openai_encodings
+from tests.models.chat_families import CHATML, save_family
 
 
 @pytest.fixture(scope="module", params=TOKENIZER_NAMES)
@@ -49,6 +55,55 @@ def test_the_wordpiece_counts_the_models_own_tokens_and_no_special_ones() -> Non
     assert (wordpiece.count("unaffable"), wordpiece.count("door " * 300), wordpiece.count("")) == (3, 300, 0)
 
 
+def test_mistrals_pieces_are_the_published_ones() -> None:
+    """Its own tests: "Hello, world!" is `▁Hello` `,` `▁world` `!`; what has no piece is its UTF-8 bytes."""
+    mistral = get_counter("mistral-v3")
+
+    assert (mistral.count("Hello, world!"), mistral.count(""), mistral.count("\ufe64")) == (4, 0, 1 + 3)
+
+
+def test_mistrals_markers_are_counted_as_text() -> None:
+    """R26: as control tokens they would be three."""
+    assert get_counter("mistral-v3").count("<s>[INST]</s>") == 9
+
+
+def test_no_piece_of_mistrals_crosses_a_seam() -> None:
+    """What its counter claims."""
+    processor = get_counter("mistral-v3")._processor  # type: ignore[attr-defined]  # the vocabulary is not public
+
+    assert not crosses_a_seam(processor.id_to_piece(piece) for piece in range(processor.vocab_size()))
+
+
+def test_the_packaged_wordpiece_adds_at_seams() -> None:
+    """What its counter claims."""
+    file = open_folder(find_encoder(DEFAULT_ENCODER, folder=None)).tokenizer_file
+
+    assert counts_add_at_seams(json.loads(file.read_text()))
+
+
+def test_a_folder_is_counted_by_its_name_only_where_the_operator_allows_it(tmp_path: Path) -> None:
+    save_family(CHATML, tmp_path)
+
+    assert get_counter(f"hf:{tmp_path}", allowed=[tmp_path]).name == f"hf:{tmp_path}"
+    for allowed, name in (([], f"hf:{tmp_path}"), ([tmp_path], f"hf:{tmp_path}/"), ([tmp_path], f"hf:{tmp_path}/../x")):
+        with pytest.raises(UnknownTokenizer):
+            get_counter(name, allowed=allowed)
+
+
+def test_another_model_of_mistrals_than_the_published_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_MISTRAL_VOCABULARY", "0" * 64)
+
+    with pytest.raises(DigestMismatch, match=r"model\.v3"):
+        get_counter("mistral-v3")
+
+
+def test_without_mistrals_package_the_name_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_MISTRAL_PACKAGE", "no_such_package")
+
+    with pytest.raises(ModelMissing, match="no_such_package"):
+        get_counter("mistral-v3")
+
+
 def test_the_packaged_encoders_name_means_its_wordpiece() -> None:
     assert get_counter("all-MiniLM-L6-v2").name == "minilm-wordpiece"
 
@@ -77,7 +132,7 @@ def test_a_counter_names_itself_and_its_vocabulary(counter: Counter) -> None:
 def test_an_unknown_tokenizer_is_refused_with_the_names_there_are(name: str) -> None:
     with pytest.raises(UnknownTokenizer) as refused:
         get_counter(name)
-    assert refused.value.allowed == ("cl100k_base", "o200k_base", "minilm-wordpiece")
+    assert refused.value.allowed == ("cl100k_base", "o200k_base", "minilm-wordpiece", "mistral-v3")
 
 
 def test_another_vocabulary_than_the_published_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from index.catalog import Catalog
 from index.errors import RecipeMismatch
 from index.reindex import reindex
 from models.errors import ModelError
+from server.parsing import parse
 from server.pipeline import Pipeline
-from server.routes import parse
 from server.schemas import PacketRequest, SearchRequest
 from tests.worlds import ANALYZER, RECIPE, WordEncoder, build, extend, pipeline_over, principal, record
 

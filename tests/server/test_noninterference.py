@@ -15,8 +15,8 @@ import pytest
 from evidence.access import Principal
 from index.ranges import RowRanges
 from index.statistics import gather
+from server.parsing import parse
 from server.pipeline import Pipeline
-from server.routes import parse
 from server.schemas import PacketRequest, SearchRequest
 from tests.worlds import build, opened, principal, record, without_run
 
@@ -186,7 +186,7 @@ def test_global_statistics_would_be_noticed(worlds: tuple[Pipeline, Pipeline], m
         counted = gather(postings, lengths, ranges=everything, formula=formula)
         return replace(counted, ranges=ranges)
 
-    monkeypatch.setattr("server.searchable.gather", over_everything)
+    monkeypatch.setattr("index.channels.gather", over_everything)
     with opened(visible.catalog.directory) as few, opened(full.catalog.directory) as many:
         differing = sum(answers(few, query) != answers(many, query) for query in queries()[:20])
     assert differing >= 19

@@ -11,9 +11,9 @@ from evidence.access import Principal
 from index.catalog import Catalog
 from models.errors import ModelError
 from models.reranker import RerankResult
+from server.parsing import parse
 from server.pipeline import Pipeline
 from server.reranking import Mixed, RerankerSlot
-from server.routes import parse
 from server.schemas import PacketRequest, SearchRequest
 from tests.worlds import build, pipeline_over, record
 

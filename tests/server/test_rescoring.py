@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from index import lexical, statistics
+from index import channels, lexical, statistics
 from index.analysis import Analyzer
 from index.bm25 import DEFAULTS, formula, rarity
 from index.catalog import Catalog
@@ -19,8 +19,8 @@ from index.ranges import RowRanges
 from index.recipe import Recipe
 from index.reindex import reindex
 from index.selection import Ranking
-from index.statistics import gather
-from server import rescoring_samples, searchable
+from index.statistics import Counted, gather
+from server import rescoring_samples
 from server.rescoring import Rescored, compare, rescore
 from server.searchable import SearchableRows
 from server.settings import Settings
@@ -123,14 +123,14 @@ def test_a_wrong_idf_is_noticed_in_every_scope(catalog: Catalog, monkeypatch: py
 
 
 def test_a_wrong_length_of_one_row_is_noticed(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    score = lexical.score
+    score = lexical.score_weighed
 
-    def with_a_longer_row(postings: Any, lengths: Any, counted: Any, terms: Any, *, ranges: RowRanges) -> Ranking:
-        wrong = np.array(lengths)
-        wrong[0] += 1
-        return score(postings, wrong, replace(counted, longest=counted.longest + 1), terms, ranges=ranges)
+    def with_a_shorter_row(part: Counted, weights: lexical.QueryWeights) -> Ranking:
+        wrong = np.array(part.lengths)
+        wrong[0] -= 1
+        return score(part._replace(lengths=wrong), weights)
 
-    monkeypatch.setattr(lexical, "score", with_a_longer_row)
+    monkeypatch.setattr(lexical, "score_weighed", with_a_shorter_row)
     report = compared(catalog)
     assert "lexical score" in kinds(report)
 
@@ -142,23 +142,23 @@ def test_statistics_of_all_rows_are_noticed(catalog: Catalog, monkeypatch: pytes
         everything = RowRanges.from_pairs([(0, len(lengths))])
         return replace(gather(postings, lengths, ranges=everything, formula=formula), ranges=ranges)
 
-    monkeypatch.setattr(searchable, "gather", over_everything)
+    monkeypatch.setattr(channels, "gather", over_everything)
     assert "lexical score" in kinds(compared(catalog))
 
 
 def test_a_lost_hit_and_a_false_one_are_noticed(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    score = lexical.score
+    score = lexical.score_weighed
 
-    def without_the_first(*given: Any, ranges: RowRanges) -> Ranking:
-        found = score(*given, ranges=ranges)
+    def without_the_first(part: Counted, weights: lexical.QueryWeights) -> Ranking:
+        found = score(part, weights)
         return Ranking(rows=found.rows[1:], scores=found.scores[1:])
 
-    def with_everything(*given: Any, ranges: RowRanges) -> Ranking:
-        return Ranking(rows=ranges.rows(), scores=np.zeros(ranges.count, dtype=np.int64))
+    def with_everything(part: Counted, weights: lexical.QueryWeights) -> Ranking:
+        return Ranking(rows=part.ranges.rows(), scores=np.zeros(part.ranges.count, dtype=np.int64))
 
-    monkeypatch.setattr(lexical, "score", without_the_first)
+    monkeypatch.setattr(lexical, "score_weighed", without_the_first)
     lost = compared(catalog)
-    monkeypatch.setattr(lexical, "score", with_everything)
+    monkeypatch.setattr(lexical, "score_weighed", with_everything)
     false = compared(catalog)
     assert any("is no lexical hit, but holds a query term" in line for line in lost.differences)
     assert any("is a lexical hit, but holds no query term" in line for line in false.differences)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from server.errors import Invalid
-from server.routes import parse
+from server.parsing import parse
 from server.schemas import PacketRequest, SearchRequest
 
 
@@ -50,11 +50,15 @@ def test_a_search_outside_the_schema_is_refused_at_its_path(body: object, path: 
     [
         ({"strategy": "everything"}, "$.strategy"),
         ({"adapter": "xml"}, "$.adapter"),
-        ({"conversation": ["x"]}, "$.conversation"),
-        ({"tool_results": ["x"]}, "$.tool_results"),
+        ({"conversation": ["x"]}, "$.conversation[0]"),
+        ({"conversation": [{"role": "system", "content": "x"}]}, "$.conversation[0].role"),
+        ({"tool_results": ["x"]}, "$.tool_results[0]"),
+        ({"tool_results": [{"tool": "t", "columns": ["a"], "rows": [["x", "y"]]}]}, "$.tool_results[0]"),
+        ({"tool_results": [{"tool": "t", "columns": ["a", "a"], "rows": []}]}, "$.tool_results[0]"),
+        ({"strategy": "document"}, "$"),
+        ({"source_id": "A"}, "$"),
+        ({"public": True}, "$"),
         ({"on_overflow": "cut"}, "$.on_overflow"),
-        ({"budget": {"max_tokens": 5}}, "$.budget"),
-        ({"budget": {"window": 5}}, "$.budget"),
         ({"budget": {"max_bytes": -1}}, "$.budget.max_bytes"),
         ({"budget": {"max_bytes": 2**53}}, "$.budget.max_bytes"),
         ({"requirements": [{"role": "a", "match": {}}]}, "$.requirements[0].match"),

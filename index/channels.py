@@ -1,0 +1,135 @@
+"""How do both channels search several generations as if they were one?
+
+Statistics are sums over the generations, and the first k of all are among the first k of each: so scores and order are
+those that one generation of the same rows would give, byte by byte (R9, R10, R11). Where everything lies in one
+generation, it is searched as it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from index import lexical
+from index.bm25 import Formula
+from index.dense import DenseIndex
+from index.ranges import RowRanges
+from index.segments import Part, Segments
+from index.selection import Ranking
+from index.statistics import Counted, ScopeStatistics, gather, gather_all
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int8]
+
+
+def count(segments: Segments, ranges: RowRanges, *, formula: Formula) -> ScopeStatistics:
+    """What BM25 needs of exactly these rows (R9). Raises ValueError for ranges beyond the rows."""
+    parts = segments.split(ranges)
+    if len(parts) == 1 and parts[0].ranges is ranges:
+        return gather(segments.base.postings, segments.base.lengths, ranges=ranges, formula=formula)
+    return gather_all([_counted(part) for part in parts], ranges=ranges, formula=formula)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lexical:
+    """One query's words over one scope. Made by `read`."""
+
+    segments: Segments
+    parts: tuple[Part, ...]
+    weights: lexical.QueryWeights
+
+    @classmethod
+    def read(
+        cls, segments: Segments, statistics: ScopeStatistics, terms: Sequence[str], *, ranges: RowRanges
+    ) -> "Lexical":
+        """Weigh `terms` over `ranges`. Statistics of other ranges are refused with ValueError."""
+        parts = tuple(segments.split(ranges))
+        weights = lexical.weigh([_counted(part) for part in parts], statistics, terms, ranges=ranges)
+        return cls(segments=segments, parts=parts, weights=weights)
+
+    def score(self) -> Ranking:
+        """Every hit, in row order."""
+        found = [_shifted(lexical.score_weighed(_counted(part), self.weights), part) for part in self.parts]
+        return Ranking(
+            rows=np.concatenate([ranking.rows for ranking in found]),
+            scores=np.concatenate([ranking.scores for ranking in found]),
+        )
+
+    def topk(self, k: int) -> Ranking:
+        """The first `k` hits: score descending, then identity."""
+        found = []
+        for part in self.parts:
+            best = lexical.topk_weighed(_counted(part), self.weights, order=part.generation.order, k=k)
+            found.append(_shifted(best, part))
+        return self.segments.best(found, k)
+
+    def score_rows(self, rows: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """The scores of `rows` (any order, none twice, all in the ranges) and which are hits, both (len(rows),)."""
+        scores, hits = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.bool_)
+        for part, chosen, local in _localized(self.parts, rows):
+            scores[chosen], hits[chosen] = lexical.score_rows_weighed(_counted(part), self.weights, rows=local)
+        return scores, hits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dense:
+    """The codes of all rows, ready to be searched. `newer`: the index of the delta, None where there is no delta."""
+
+    segments: Segments
+    older: DenseIndex
+    newer: DenseIndex | None
+
+    def topk(self, query: Codes, *, ranges: RowRanges, k: int) -> Ranking:
+        """The first `k` rows of `ranges` for one query, (d,) int8: score descending, then identity."""
+        found = [
+            _shifted(self._index(part).topk(query[None], ranges=part.ranges, k=k)[0], part)
+            for part in self.segments.split(ranges)
+        ]
+        return self.segments.best(found, k)
+
+    def score_rows(self, query: Codes, rows: Ints, *, ranges: RowRanges) -> Ints:
+        """(len(rows),) int64: the scores of `rows`, in their order. Raises ValueError for a row outside `ranges`."""
+        scores = np.empty(len(rows), dtype=np.int64)
+        for part, chosen, local in _localized(self.segments.split(ranges), rows):
+            scores[chosen] = self._index(part).score_rows(query, local, ranges=part.ranges)
+        return scores
+
+    def codes_of(self, rows: Ints) -> Codes:
+        """(len(rows), d) int8: the codes of `rows`, in their order."""
+        base, delta = self.segments.base, self.segments.delta
+        if delta is None:
+            return np.asarray(base.codes[rows])
+        codes = np.empty((len(rows), base.dimension), dtype=np.int8)
+        newer = rows >= base.rows
+        codes[~newer], codes[newer] = base.codes[rows[~newer]], delta.codes[rows[newer] - base.rows]
+        return codes
+
+    def _index(self, part: Part) -> DenseIndex:
+        if part.generation is self.segments.base:
+            return self.older
+        assert self.newer is not None, "a row space with a delta has an index of it"
+        return self.newer
+
+
+def _counted(part: Part) -> Counted:
+    return Counted(postings=part.generation.postings, lengths=part.generation.lengths, ranges=part.ranges)
+
+
+def _shifted(ranking: Ranking, part: Part) -> Ranking:
+    return ranking if part.first == 0 else Ranking(rows=ranking.rows + part.first, scores=ranking.scores)
+
+
+def _localized(parts: Sequence[Part], rows: Ints) -> list[tuple[Part, npt.NDArray[np.bool_] | slice, Ints]]:
+    """For each part: which of `rows` are its own, and their numbers there. Raises ValueError for a row in none."""
+    if len(parts) == 1 and parts[0].first == 0:
+        return [(parts[0], slice(None), rows)]
+    found: list[tuple[Part, npt.NDArray[np.bool_] | slice, Ints]] = []
+    taken = 0
+    for part in parts:
+        chosen = (rows >= part.first) & (rows < part.first + part.generation.rows)
+        found.append((part, chosen, rows[chosen] - part.first))
+        taken += int(chosen.sum())
+    if taken != len(rows):
+        raise ValueError("only usable rows are scored: a row lies outside the ranges")
+    return found

@@ -1,0 +1,130 @@
+"""How is one evidence packet made, from its request to the moment it may leave?
+
+Two consistent reads of the authority: retrieval selects in the first, and in the second everything selected passes the
+gate again and is assembled (R5). Then the answer is delivered, and the authority is looked at once more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from evidence.access import Principal
+from evidence.assembly import Assembled, assemble, is_stale_version, refuse
+from evidence.canonical import Json
+from evidence.errors import InvalidRequest
+from evidence.instant import Instant
+from evidence.means import Means
+from evidence.ranking import LayerDigests
+from evidence.request import PacketRequest as Resolved
+from evidence.state import Disposition
+from server.attempts import Authority, Basis
+from server.errors import Invalid
+from server.ranking import Ranker, Stage
+from server.recording import Sealing
+from server.retrieval import Codes, Query
+from server.schemas import PacketRequest
+from server.strategies import select
+from server.timing import Stopwatch
+from server.views import View, Views
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer about to leave, and what only its sealed record may hold. `body` may be edited by nobody."""
+
+    body: dict[str, Json]
+    sealing: Sealing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketMaker:
+    """Makes the answer of one packet request. `run`: the answer's `run` block as it stands at that moment.
+
+    code: of the query, where an earlier run kept it (R10). max_units: the most that a broad or whole selection takes.
+    """
+
+    request: PacketRequest
+    resolved: Resolved
+    means: Means
+    principal: Principal
+    code: Codes | None
+    authority: Authority
+    ranker: Ranker
+    views: Views
+    max_units: int
+    watch: Stopwatch
+    run: Callable[[], dict[str, Json]]
+
+    def make(self, deliver: Callable[[Answered], None]) -> Answered:
+        """The answer. `deliver` gets each one just before the last look at the authority; one that then turns out to
+        be too old is followed by the next."""
+
+        def attempt() -> Answered:
+            answered, basis = self._attempt()
+            deliver(answered)
+            self.authority.reached(Stage.WRITTEN)
+            self.authority.require_unmoved(self.request, self.principal, basis)
+            return answered
+
+        answered = self.authority.until_unmoved(attempt)
+        if answered is None:
+            answered = self._failed_closed()
+            deliver(answered)
+        return answered
+
+    def _attempt(self) -> tuple[Answered, Basis]:
+        authority, request, resolved, watch = self.authority, self.request, self.resolved, self.watch
+        now = authority.now()
+        with authority.pin(request, self.principal, watch, now=now) as pinned:
+            view = self.views.of(pinned.snapshot, pinned.eligible)
+            basis = authority.basis(pinned, (), now=now)
+            if is_stale_version(resolved, snapshot=view.snapshot):
+                return self._answered(self._refused(view, Disposition.STALE_VERSION), view, now), basis
+            selected = select(
+                request,
+                resolved,
+                ranker=self.ranker,
+                pinned=pinned,
+                view=view,
+                max_units=self.max_units,
+                code=self.code,
+            )
+        authority.reached(Stage.SELECTED)
+        with (
+            watch.step("assemble"),
+            authority.gate(request, self.principal, basis, trace=selected.trace) as gate,
+        ):
+            gate.require(candidate.facts.key for candidate in selected.retrieval.selection)
+            authority.reached(Stage.GATED)
+            try:
+                assembled = assemble(
+                    resolved,
+                    snapshot=view.snapshot,
+                    retrieval=selected.retrieval,
+                    means=self.means,
+                    units_of=gate.units_of,
+                    unusable_handles=gate.unusable(resolved.handles()),
+                )
+            except InvalidRequest as error:
+                raise Invalid(error.problem, path=error.path) from None
+            basis = replace(basis, change=gate.change, revisions=gate.admitted)
+        authority.reached(Stage.ASSEMBLED)
+        return self._answered(assembled, view, now, query=selected.query), basis
+
+    def _failed_closed(self) -> Answered:
+        now = self.authority.now()
+        with self.authority.pin(self.request, self.principal, self.watch, now=now) as pinned:
+            view = self.views.of(pinned.snapshot, pinned.eligible)
+        return self._answered(self._refused(view, Disposition.FAILED_CLOSED), view, now)
+
+    def _refused(self, view: View, disposition: Disposition) -> Assembled:
+        layers = LayerDigests(policy=view.policy, corpus=view.corpus)
+        return refuse(self.resolved, disposition, snapshot=view.snapshot, layers=layers, means=self.means)
+
+    def _answered(self, assembled: Assembled, view: View, now: Instant, *, query: Query | None = None) -> Answered:
+        sealing = Sealing(
+            eligibility=view.snapshot.eligibility,
+            at=now,
+            request=self.resolved,
+            query_code=None if query is None or query.code is None else query.code.tobytes(),
+        )
+        return Answered(body={**assembled.response(), "run": self.run()}, sealing=sealing)

@@ -1,0 +1,161 @@
+"""Which URLs take sources out, put them under another label, and revoke?
+
+A caller acts in its own namespace, on public where the call says so, and reaches every source there, whatever its
+label: whoever may take sources in may take them out. What is not there and what is another's end in the same 404 (R7).
+"""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from evidence.access import Label, Principal
+from evidence.identity import PUBLIC, Namespace, RevisionKey, SourceKey
+from index.catalog import Catalog
+from index.catalog_revocations import Revoked
+from server.authority_schemas import (
+    AccessAnswer,
+    AccessBody,
+    DeletedAnswer,
+    PublicQuery,
+    RevocationAnswer,
+    RevocationBody,
+    access_record,
+)
+from server.errors import Invalid, NotFound
+from server.parsing import parse
+from server.routes import answer, caller, read_body
+from server.scope import own_namespace, require, still_granted, writable_namespace
+
+router = APIRouter()
+
+_PARAMETERS: list[dict[str, Any]] = [
+    {
+        "name": "public",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "boolean", "default": False},
+        "description": "in the public namespace, instead of the caller's own",
+    }
+]
+
+
+@router.delete(
+    "/v1/sources/{source_id:path}",
+    response_model=DeletedAnswer,
+    openapi_extra={"parameters": _PARAMETERS},
+    tags=["sources"],
+)
+async def delete_source(request: Request, source_id: str) -> Response:
+    """Take a source out with all its revisions. A second call finds nothing, as one for a source that never was."""
+    principal = await caller(request, granted=None)
+    public = _says_public(request)
+    writable_namespace(principal, public=public)
+    return await answer(
+        request, principal, lambda pipeline: _delete(pipeline.catalog, principal, source_id, public=public)
+    )
+
+
+@router.put(
+    "/v1/sources/{source_id:path}/access",
+    response_model=AccessAnswer,
+    openapi_extra={"x-body": "AccessBody", "parameters": _PARAMETERS},
+    tags=["sources"],
+)
+async def relabel_source(request: Request, source_id: str) -> Response:
+    """Put a source with all its revisions under another label."""
+    principal = await caller(request, granted=None)
+    public = _says_public(request)
+    label = (await read_body(request, AccessBody)).label()
+    public = public or label.namespace == PUBLIC
+    writable_namespace(principal, public=public)
+    return await answer(
+        request, principal, lambda pipeline: _relabel(pipeline.catalog, principal, source_id, label, public=public)
+    )
+
+
+@router.post(
+    "/v1/revocations",
+    response_model=RevocationAnswer,
+    openapi_extra={"x-body": "RevocationBody", "parameters": _PARAMETERS},
+    tags=["sources"],
+)
+async def revoke(request: Request) -> Response:
+    """Revoke a subject, a token, a grant or a revision."""
+    principal = await caller(request, granted="revoke")
+    public = _says_public(request)
+    body = await read_body(request, RevocationBody)
+    return await answer(
+        request,
+        principal,
+        lambda pipeline: _revoke(pipeline.catalog, principal, body, public=public or body.public),
+    )
+
+
+def _says_public(request: Request) -> bool:
+    return parse(dict(request.query_params), PublicQuery).public
+
+
+def _delete(catalog: Catalog, principal: Principal, source_id: str, *, public: bool) -> dict[str, object]:
+    namespace = writable_namespace(_still(catalog, principal), public=public)
+    removed = catalog.delete(SourceKey(namespace, source_id))
+    if removed is None:
+        raise _no_source()
+    return {
+        "namespace": namespace,
+        "source_id": source_id,
+        "revisions": removed.revisions,
+        "units": removed.units,
+    }
+
+
+def _relabel(
+    catalog: Catalog, principal: Principal, source_id: str, label: Label, *, public: bool
+) -> dict[str, object]:
+    namespace = writable_namespace(_still(catalog, principal), public=public)
+    if label.namespace != namespace:
+        raise Invalid("a source keeps its namespace: this label is of another one", path="$.tenant")
+    done = catalog.relabel(SourceKey(namespace, source_id), label)
+    if done is None:
+        raise _no_source()
+    return {
+        "namespace": namespace,
+        "source_id": source_id,
+        "access": access_record(done.label),
+        "revisions": done.revisions,
+        "changed": done.changed,
+    }
+
+
+def _revoke(catalog: Catalog, principal: Principal, body: RevocationBody, *, public: bool) -> dict[str, object]:
+    live = _still(catalog, principal)
+    require(live, granted="revoke")
+    namespace = _revocable_namespace(live, of_source=body.source_id is not None, public=public)
+    what = body.of_principal(namespace)
+    if what is None:
+        assert body.source_id is not None
+        assert body.revision is not None
+        found = catalog.revoke(RevisionKey(namespace, body.source_id, body.revision))
+    else:
+        found = catalog.revoke(what)
+    if found is Revoked.ABSENT:
+        raise _no_source()
+    kind = "revision" if what is None else type(what).__name__.lower()
+    return {"namespace": namespace, "revoked": kind, "changed": found is Revoked.NOW}
+
+
+def _revocable_namespace(principal: Principal, *, of_source: bool, public: bool) -> Namespace:
+    """Principals without a tenant are those of the public namespace, whose sources need a word and a scope more."""
+    if public:
+        require(principal, granted="ingest-public")
+        return PUBLIC
+    return own_namespace(principal, public=False) if of_source else principal.namespace
+
+
+def _still(catalog: Catalog, principal: Principal) -> Principal:
+    """The principal as it is now: it may have waited for its place while something was taken from it."""
+    with catalog.read() as reading:
+        return still_granted(principal, reading.revocations)
+
+
+def _no_source() -> NotFound:
+    return NotFound("there is no such source, or no such revision of it, in this namespace")

@@ -1,0 +1,96 @@
+"""Which URL leads to what was put on record?
+
+Each route: who asks, what do they ask, answer.
+"""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from server import clock
+from server.parsing import parse
+from server.recalling import audit, own_manifest
+from server.record_schemas import AdjudicationRequest, AuditQuery, ReviewRequest, ReviewsQuery
+from server.recording import Recorder
+from server.responses_records import AuditAnswer, ReviewAnswer, ReviewsAnswer
+from server.reviewing import new_review_id, open_dispute, record_decision, reviews
+from server.routes import answer, caller, read_body
+
+router = APIRouter()
+
+
+def _parameters(query: type[BaseModel]) -> dict[str, Any]:
+    """The document's description of what a URL may say. FastAPI's own reading of it would answer in its own shape."""
+    described = query.model_json_schema(ref_template="#/components/schemas/{model}")["properties"]
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": schema} for name, schema in described.items()
+        ]
+    }
+
+
+@router.get("/v1/manifests/{packet_id}", response_model=dict[str, object], tags=["records"])
+async def manifest(request: Request, packet_id: str) -> Response:
+    """The caller's own manifest, while all that it names is visible to them."""
+    principal = await caller(request, granted="search")
+    records = _recorder(request).records
+    return await answer(
+        request,
+        principal,
+        lambda pipeline: own_manifest(packet_id, principal, records=records, catalog=pipeline.catalog, now=clock.now()),
+    )
+
+
+@router.get(
+    "/v1/audit/{packet_id}", response_model=AuditAnswer, openapi_extra=_parameters(AuditQuery), tags=["records"]
+)
+async def audit_packet(request: Request, packet_id: str) -> Response:
+    """Every run of a packet, sealed, in the auditor's own tenant or everywhere."""
+    auditor = await caller(request, granted="audit")
+    query = parse(dict(request.query_params), AuditQuery)
+    recorder = _recorder(request)
+    return await answer(request, auditor, lambda _: audit(packet_id, auditor, query, recorder=recorder))
+
+
+@router.get("/v1/reviews", response_model=ReviewsAnswer, openapi_extra=_parameters(ReviewsQuery), tags=["records"])
+async def list_disputes(request: Request) -> Response:
+    """Disputed citations and what was decided about them."""
+    auditor = await caller(request, granted="audit")
+    query = parse(dict(request.query_params), ReviewsQuery)
+    records = _recorder(request).records
+    return await answer(request, auditor, lambda _: reviews(query, auditor, records=records))
+
+
+@router.post("/v1/reviews", response_model=ReviewAnswer, openapi_extra={"x-body": "ReviewRequest"}, tags=["records"])
+async def open_one(request: Request) -> Response:
+    """Put a disputed citation on record, for a named authority to decide."""
+    auditor = await caller(request, granted="audit")
+    body = await read_body(request, ReviewRequest)
+    records = _recorder(request).records
+    return await answer(
+        request,
+        auditor,
+        lambda _: open_dispute(body, auditor, records=records, now=clock.now(), review_id=new_review_id()),
+    )
+
+
+@router.post(
+    "/v1/reviews/{review_id}",
+    response_model=ReviewAnswer,
+    openapi_extra={"x-body": "AdjudicationRequest"},
+    tags=["records"],
+)
+async def decide_one(request: Request, review_id: str) -> Response:
+    """Record what the authority decided. Earlier decisions stay."""
+    auditor = await caller(request, granted="audit")
+    body = await read_body(request, AdjudicationRequest)
+    records = _recorder(request).records
+    return await answer(
+        request, auditor, lambda _: record_decision(review_id, body, auditor, records=records, now=clock.now())
+    )
+
+
+def _recorder(request: Request) -> Recorder:
+    recorder: Recorder = request.app.state.recorder
+    return recorder

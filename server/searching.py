@@ -1,0 +1,93 @@
+"""Which hits answer a search?
+
+The first half of the use case: pin, rank, read, look again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evidence.access import Principal
+from evidence.canonical import Json
+from evidence.state import Disposition
+from server.attempts import Authority, Basis
+from server.hits import hit, matched_terms
+from server.ranking import Pinned, Ranker, Stage, degraded, fusion_record
+from server.retrieval import Query, Ranked
+from server.schemas import SearchRequest
+from server.timing import Stopwatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searcher:
+    """Answers one search request."""
+
+    request: SearchRequest
+    principal: Principal
+    authority: Authority
+    ranker: Ranker
+    recipe_digest: str
+    watch: Stopwatch
+
+    def search(self) -> dict[str, Json]:
+        """The body of `POST /v1/search`, `run` apart."""
+
+        def attempt() -> dict[str, Json]:
+            answer, basis = self._attempt()
+            self.authority.require_unmoved(self.request, self.principal, basis)
+            return answer
+
+        answer = self.authority.until_unmoved(attempt)
+        if answer is not None:
+            return answer
+        with self.authority.pin(self.request, self.principal, self.watch, now=self.authority.now()) as pinned:
+            return self._no_hits(pinned, Disposition.FAILED_CLOSED)
+
+    def _attempt(self) -> tuple[dict[str, Json], Basis]:
+        request, authority, ranker = self.request, self.authority, self.ranker
+        now = authority.now()
+        with authority.pin(request, self.principal, self.watch, now=now) as pinned:
+            eligible = pinned.eligible
+            if request.catalog_version not in (None, eligible.catalog_version):
+                return self._no_hits(pinned, Disposition.STALE_VERSION), authority.basis(pinned, (), now=now)
+            query = ranker.read(request, pinned)
+            outcome = ranker.rank(request, query, pinned)
+            best = outcome.candidates[: request.k]
+            with self.watch.step("read"):
+                hits = _hits(best, query, pinned)
+            answer: dict[str, Json] = {
+                "hits": hits,
+                "catalog_version": eligible.catalog_version,
+                "recipe": self.recipe_digest,
+                "fusion": fusion_record(request),
+                "degraded": list(degraded(query, outcome, eligible)),
+                "stats_scope": ranker.stats_scope(pinned),
+                "disposition": Disposition.ACCEPTED.value,
+            }
+            basis = authority.basis(pinned, (ranked.key for ranked in best), now=now)
+        authority.reached(Stage.SELECTED)
+        return answer, basis
+
+    def _no_hits(self, pinned: Pinned, disposition: Disposition) -> dict[str, Json]:
+        return {
+            "hits": [],
+            "catalog_version": pinned.eligible.catalog_version,
+            "recipe": self.recipe_digest,
+            "fusion": None,
+            "degraded": [],
+            "stats_scope": None,
+            "disposition": disposition.value,
+        }
+
+
+def _hits(best: Sequence[Ranked], query: Query, pinned: Pinned) -> list[Json]:
+    units = pinned.snapshot.reading.units([ranked.key for ranked in best])
+    terms = matched_terms(query.terms, [ranked.row for ranked in best], pinned.snapshot.segments)
+    return [
+        hit(
+            ranked,
+            unit,
+            pinned.eligible.usable[unit.key.revision_key],  # a unit outside the usable set stops here (R2)
+            matched_terms=matched,
+        )
+        for ranked, unit, matched in zip(best, units, terms, strict=True)
+    ]

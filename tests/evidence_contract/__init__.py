@@ -1,0 +1,1 @@
+"""Does a whole packet keep its promises, scenario by scenario?"""
