@@ -5,7 +5,7 @@ which units say again what another one says. Nothing is left out here for space:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evidence.authority_rules import AuthorityRules
 from evidence.conflict import Conflicted, ConflictGroup, find_conflicts
@@ -26,6 +26,7 @@ class Arrangement:
 
     brought_in: the units that a conflict brought in; widenings: the documents taken whole, with the reason.
     duplicates: the units that are out beforehand. assessment: of the whole selection.
+    group_at: by position, the conflict group of a unit; None for one that nobody contradicts.
     """
 
     selection: tuple[Candidate, ...]
@@ -34,6 +35,11 @@ class Arrangement:
     widenings: tuple[Widening, ...]
     duplicates: tuple[Duplicate, ...]
     assessment: Assessment
+    group_at: tuple[ConflictGroup | None, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        group_of = {member: group for group in self.groups for member in group.members}
+        object.__setattr__(self, "group_at", tuple(group_of.get(found.unit.key) for found in self.selection))
 
     @property
     def offered(self) -> tuple[int, ...]:
@@ -46,20 +52,14 @@ class Arrangement:
         """Whether any conflict is left for its owners to decide, whatever is packed (R19)."""
         return any(group.is_open for group in self.groups)
 
-    def group_of(self, position: int) -> ConflictGroup | None:
-        """The conflict group of a unit, None for one that nobody contradicts."""
-        key = self.selection[position].unit.key
-        return next((group for group in self.groups if key in group.members), None)
-
     def blocks(self) -> tuple[Block, ...]:
         """What is packed together or not at all."""
         place = {candidate.unit.key: position for position, candidate in enumerate(self.selection)}
         return blocks_of(
-            len(self.selection),
+            self.assessment.roles,
             groups=[[place[member] for member in group.members] for group in self.groups],
             mandatory=self.assessment.mandatory,
-            conditional=self.assessment.conditional,
-            left_out=[duplicate.position for duplicate in self.duplicates],
+            left_out={duplicate.position for duplicate in self.duplicates},
         )
 
 

@@ -139,6 +139,7 @@ def _prompt(
         request.query_class,
         clock=template_clock(snapshot.eligibility, snapshot.validity),
         query=request.query,
+        subject=snapshot.eligibility.subject,
         scope=resolved_scope(snapshot.eligibility),
         conversation=request.conversation,
         unusable=unusable_handles,
@@ -235,7 +236,10 @@ def _omissions(drafted: Draft, retrieval: Retrieval, *, left_out: Sequence[int])
     return Omissions(
         budget=tuple(keys[position] for position in left_out),
         stale=stale_revisions(
-            dict.fromkeys((*retrieval.candidates(), *keys)), drafted.request.requirements, snapshot=snapshot
+            dict.fromkeys((*retrieval.candidates(), *keys)),
+            drafted.request.requirements,
+            asked_source=drafted.request.source,
+            snapshot=snapshot,
         ),
         not_selected=tuple(key for key in retrieval.unselected if key not in held),
         duplicates=tuple((keys[duplicate.position], keys[duplicate.kept]) for duplicate in arrangement.duplicates),
@@ -258,7 +262,7 @@ def _inclusions(drafted: Draft, kept: Sequence[int]) -> tuple[Inclusion, ...]:
             tier=tiers[position],
             support_role=assessment.support_roles[position],
             roles=assessment.roles[position],
-            group=arrangement.group_of(position),
+            group=arrangement.group_at[position],
             brought_in=selection[position].unit.key in arrangement.brought_in,
             rendered_span=span,
             bytes=drafted.items[position].bytes,

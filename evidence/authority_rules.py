@@ -65,12 +65,14 @@ class AuthorityRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
-    """What a rule decided, and under which version of which rules. Units are in identity order."""
+    """What a rule decided, and under which version of which rules. Every member that is not overruled prevails.
+
+    overruled: in identity order.
+    """
 
     rule: str
     rules: str
     version: str
-    prevailing: tuple[UnitKey, ...]
     overruled: tuple[UnitKey, ...]
 
 
@@ -88,7 +90,6 @@ def settle(
                 rule=rule.name,
                 rules=rules.name,
                 version=rules.version,
-                prevailing=tuple(sorted(members.keys() - overruled)),
                 overruled=tuple(sorted(overruled)),
             )
     return None
@@ -110,7 +111,8 @@ def _overruled(
     if not rule.applies_to(list(members.values()), disagreements):
         return None
     places = {unit: rule.order.index(facts.authority) for unit, facts in members.items()}
-    best = {unit for unit, place in places.items() if place == min(places.values())}
+    best_place = min(places.values())
+    best = {unit for unit, place in places.items() if place == best_place}
     overruled: set[UnitKey] = set()
     for disagreement in disagreements:
         others = [side for side in disagreement.sides if best.isdisjoint(side)]

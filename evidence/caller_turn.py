@@ -1,8 +1,9 @@
 """How does the caller's question stand in the model's input? (pure)
 
 As intent: it says what is asked, and nothing about tools or scope. The scope that the server resolved stands beside
-it. Over its own budget the rendered turn is cut, and says so; retrieval reads it whole all the same. It is never cut
-to make room for something else (R24).
+it, and holds nothing that the caller worded: the subject asked about is the caller's, and stands with the turn. Over
+its own budget the rendered turn is cut, and says so; retrieval reads it whole all the same. It is never cut to make
+room for something else (R24).
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +20,13 @@ from evidence.slots import Slot
 class CallerTurn:
     """The caller's turn as it stands in its slot.
 
-    text: the first `shown` of its `characters` code points. scope: what the server resolved, as trusted state.
+    text: the first `shown` of its `characters` code points. subject: what the evidence was asked to apply to, in the
+    caller's words. scope: what the server resolved, as trusted state.
     """
 
     text: str
     characters: int
+    subject: str | None
     scope: Mapping[str, Json]
 
     @property
@@ -44,6 +47,7 @@ class CallerTurn:
             "trust": Slot.CALLER_TURN.trust.value,
             "notice": self.notice,
             "turn": self.text,
+            "asked_subject": self.subject,
             "resolved_scope": dict(self.scope),
         }
 
@@ -53,20 +57,21 @@ class CallerTurn:
 
 
 def resolved_scope(eligibility: Eligibility) -> dict[str, Json]:
-    """In which namespace, for what purpose, use, moment and subject the evidence was chosen. No roles, and no clock."""
+    """In which namespace, for what granted purpose, use and moment the evidence was chosen. No roles, no clock, and no
+    text that the caller was free to choose."""
     scope = eligibility.scope
     return {
         "namespace": scope.principal.namespace,
         "purpose": scope.purpose,
         "use": eligibility.use.value,
         "as_of": None if eligibility.as_of is None else format_instant(eligibility.as_of),
-        "subject": eligibility.subject,
     }
 
 
 def fit_turn(
     query: str,
     *,
+    subject: str | None,
     scope: Mapping[str, Json],
     budget_tokens: int | None,
     measure: Callable[[Mapping[str, Json]], int] | None,
@@ -78,7 +83,7 @@ def fit_turn(
     """
 
     def turn(shown: int) -> CallerTurn:
-        return CallerTurn(text=query[:shown], characters=len(query), scope=scope)
+        return CallerTurn(text=query[:shown], characters=len(query), subject=subject, scope=scope)
 
     def fits(shown: int) -> bool:
         return budget_tokens is None or measure is None or measure(turn(shown).content()) <= budget_tokens

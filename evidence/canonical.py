@@ -6,6 +6,7 @@ strings, booleans, null, lists and string-keyed objects (R31).
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TypeAlias
 
 import rfc8785
@@ -42,7 +43,7 @@ def digest_text(text: str) -> str:
 
 
 def _refuse_floats(value: Json) -> None:
-    if isinstance(value, float):
+    if isinstance(value, float | Decimal):
         raise NotCanonical("a hashed record holds no floats; scale it to an integer")
     if isinstance(value, Mapping):
         for item in value.values():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from evidence.canonical import Json, digest
 from evidence.envelope import Candidate
 from evidence.errors import BrokenGuarantee
+from evidence.handles import PREFIX
 from evidence.identity import unit_id
 from evidence.short_name import short_name
 from evidence.snapshot import Snapshot
@@ -60,7 +61,7 @@ def span_digest(unit: Unit) -> str:
 def citation_handle(unit: Unit) -> str:
     """`EV-` and 16 characters: 80 bits, so that two of a million passages collide with a chance of 4 in 10^13."""
     key = unit.key
-    return short_name("EV-", [key.namespace, key.source_id, key.revision, span_digest(unit)])
+    return short_name(PREFIX, [key.namespace, key.source_id, key.revision, span_digest(unit)])
 
 
 def citation_handles(units: Sequence[Unit]) -> tuple[str, ...]:

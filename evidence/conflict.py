@@ -12,7 +12,7 @@ In plain words (R18, R19):
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evidence.authority_rules import AuthorityRules, Settlement, settle
 from evidence.canonical import Json
@@ -29,16 +29,23 @@ from evidence.state import Reason
 class ConflictGroup:
     """Units that contradict each other, directly or through others. The whole group, packed or not.
 
-    members: in identity order. disagreements: what they contradict each other over, in a stated order (R11).
+    members: in identity order. arranged: the same, in the order of the selection.
+    disagreements: what they contradict each other over, in a stated order (R11).
     owners: who has to decide: for each member the owner of its family, where the rules name one, else its own owner;
     sorted, without repeats. settlement: what a rule decided; None leaves the group open.
+    overruled: the members that the settlement overrules.
     """
 
     id: str
     members: tuple[UnitKey, ...]
+    arranged: tuple[UnitKey, ...]
     disagreements: tuple[Disagreement, ...]
     owners: tuple[str, ...]
     settlement: Settlement | None
+    overruled: frozenset[UnitKey] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "overruled", frozenset(self.settlement.overruled if self.settlement else ()))
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -54,7 +61,7 @@ class ConflictGroup:
         """Why an included member stands as it does (R16)."""
         if self.settlement is None:
             return Reason.CONFLICTING
-        return Reason.OVERRULED if member in self.settlement.overruled else Reason.INCLUDED
+        return Reason.OVERRULED if member in self.overruled else Reason.INCLUDED
 
     def overrules(self, member: UnitKey, claim_key: str) -> bool:
         """Whether what a member claims under a key counts for nothing, because the group's settlement overrules it.
@@ -62,7 +69,7 @@ class ConflictGroup:
         An overruled unit loses what it disagrees on with others, and keeps its other claims; where the disagreement
         names no claim, it loses all.
         """
-        if self.settlement is None or member not in self.settlement.overruled:
+        if member not in self.overruled:
             return False
         lost = [disagreement.keys for disagreement in self.disagreements if member in disagreement.members]
         return any(not keys or claim_key in keys for keys in lost)
@@ -79,8 +86,9 @@ class ConflictGroup:
         }
 
     def shown(self, handles: Mapping[UnitKey, str]) -> dict[str, Json]:
-        """The group as a packet shows it. `handles`: of the packet's units, in the order of the evidence."""
-        included = {unit: handle for unit, handle in handles.items() if unit in self.members}
+        """The group as a packet shows it, its members in the order of the evidence. `handles`: of all units of the
+        packet. Cost grows with the members alone."""
+        included = {unit: handles[unit] for unit in self.arranged if unit in handles}
         return {
             "id": self.id,
             "handles": list(included.values()),
@@ -99,8 +107,8 @@ class ConflictGroup:
             "rule": settlement.rule,
             "rules": settlement.rules,
             "version": settlement.version,
-            "prevails": [name for unit, name in names.items() if unit in settlement.prevailing],
-            "overruled": [name for unit, name in names.items() if unit in settlement.overruled],
+            "prevails": [name for unit, name in names.items() if unit not in self.overruled],
+            "overruled": [name for unit, name in names.items() if unit in self.overruled],
         }
 
 
@@ -115,11 +123,6 @@ class Conflicted:
     selection: tuple[Candidate, ...]
     brought_in: frozenset[UnitKey]
     groups: tuple[ConflictGroup, ...]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether any conflict is left for its owners to decide: then the packet is conflicting (R18, R19)."""
-        return any(group.is_open for group in self.groups)
 
 
 def find_conflicts(
@@ -145,10 +148,11 @@ def find_conflicts(
         if candidate.unit.key in arranged:
             continue
         members, over = _hanging_together(candidate, disagreements)
-        for unit in sorted(members, key=lambda unit: (selected.get(unit, len(selected)), disagreements.place(unit))):
+        beside = sorted(members, key=lambda unit: (selected.get(unit, len(selected)), disagreements.place(unit)))
+        for unit in beside:
             arranged[unit] = selection[selected[unit]] if unit in selected else disagreements.candidate(unit)
         if over:
-            groups.append(_group({unit: arranged[unit].facts for unit in sorted(members)}, over, rules))
+            groups.append(_group({unit: arranged[unit].facts for unit in beside}, over, rules))
     return Conflicted(
         selection=tuple(arranged.values()),
         brought_in=frozenset(arranged.keys() - selected.keys()),
@@ -174,13 +178,16 @@ def _hanging_together(
 
 
 def _group(
-    members: Mapping[UnitKey, RevisionFacts], disagreements: tuple[Disagreement, ...], rules: AuthorityRules
+    arranged: Mapping[UnitKey, RevisionFacts], disagreements: tuple[Disagreement, ...], rules: AuthorityRules
 ) -> ConflictGroup:
-    owners = {rules.family_owners.get(facts.family, facts.owner) for facts in members.values()}
+    """The group of these members, which stand in this order."""
+    members = tuple(sorted(arranged))
+    owners = {rules.family_owners.get(facts.family, facts.owner) for facts in arranged.values()}
     return ConflictGroup(
         id=short_name("CG-", [unit_id(member) for member in members]),
-        members=tuple(members),
+        members=members,
+        arranged=tuple(arranged),
         disagreements=disagreements,
         owners=tuple(sorted(owners - {""})),
-        settlement=settle(members, disagreements, rules),
+        settlement=settle(arranged, disagreements, rules),
     )

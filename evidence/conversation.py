@@ -12,11 +12,11 @@ from typing import Literal, Protocol, TypeAlias
 
 from evidence.canonical import Json, digest, digest_text
 from evidence.fitting import largest_below
+from evidence.handles import handles_in
 from evidence.slots import Slot
 
 Role: TypeAlias = Literal["user", "assistant"]
 
-_HANDLE = re.compile(r"EV-[0-9A-HJKMNP-TV-Z]{16}")
 _SENTENCE = re.compile(r"(.+?[.!?。！？…])(?:\s|$)", re.DOTALL)
 _ID_CHARACTERS = 16  # of the hex digest in a summary's id
 _LINE_CHARACTERS = 200  # of an extractive line
@@ -139,9 +139,9 @@ def number_turns(turns: Iterable[tuple[Role, str]]) -> tuple[Turn, ...]:
     )
 
 
-def handles_in(turns: Iterable[Turn]) -> set[str]:
+def handles_of(turns: Iterable[Turn]) -> set[str]:
     """Every citation handle that the turns hold, whether or not it ever stood for something."""
-    return {handle for turn in turns for handle in _HANDLE.findall(turn.content)}
+    return {handle for turn in turns for handle in handles_in(turn.content)}
 
 
 def fold(
@@ -160,7 +160,7 @@ def fold(
     As many turns as fit stay verbatim; beside them as much of the summary, its newest lines, as fits. What does not
     fit in its lowest form, all turns folded into a summary without text, is given in that form.
     """
-    cites_unusable = [not unusable.isdisjoint(handles_in([turn])) for turn in turns]
+    cites_unusable = [not unusable.isdisjoint(handles_in(turn.content)) for turn in turns]
     left_out = tuple(turn for turn, unfit in zip(turns, cites_unusable, strict=True) if unfit)
     stay = tuple(turn for turn, unfit in zip(turns, cites_unusable, strict=True) if not unfit)
 

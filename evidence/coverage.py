@@ -34,7 +34,6 @@ class Assessment:
     support_roles[p]: what that unit does.
     conflicting: the positions of the units in an open conflict.
     mandatory: the positions of the units that a mandatory requirement matches, overruled or not.
-    conditional: those of the others that fill a role.
     """
 
     requirements: tuple[Requirement, ...]
@@ -44,7 +43,6 @@ class Assessment:
     support_roles: tuple[SupportRole, ...]
     conflicting: frozenset[int]
     mandatory: frozenset[int]
-    conditional: frozenset[int]
 
     def open_roles(self) -> list[Requirement]:
         """The requirements that no unit of the selection fills, in the order of the request."""
@@ -130,7 +128,6 @@ def assess(
         ),
         conflicting=conflicting,
         mandatory=mandatory,
-        conditional=frozenset(position for position, filled in enumerate(roles) if filled) - mandatory,
     )
 
 

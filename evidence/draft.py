@@ -93,7 +93,7 @@ def draft(
             candidate,
             handle=handle,
             support_role=assessment.support_roles[position],
-            group=arrangement.group_of(position),
+            group=arrangement.group_at[position],
         )
         for position, (candidate, handle) in enumerate(zip(selection, handles, strict=True))
     )

@@ -110,10 +110,10 @@ class Validity:
 
 def is_visible(facts: RevisionFacts, *, scope: Scope, use: Use) -> bool:
     """Whether the revision exists for this caller. A draft does only under `use: draft`, with scope `ingest`,
-    in the caller's own namespace (R3)."""
+    in the caller's own namespace (R3); one that was revoked as a draft exists for the same callers and no others."""
     if not admits(facts.label, scope):
         return False
-    if facts.status is not Status.DRAFT:
+    if facts.is_published:
         return True
     principal = scope.principal
     return use is Use.DRAFT and "ingest" in principal.scope and facts.key.namespace == principal.namespace

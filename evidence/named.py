@@ -1,8 +1,8 @@
 """What does a manifest name? (pure)
 
-Whoever is shown a stored manifest must be able to see every unit in it now (R35), so that what it names is found in
-its own words: each object that carries an identity, and each text that is a unit's id. Read generously: a text that
-only looks like a unit's id counts as one, and the manifest is then withheld rather than shown.
+Whoever is shown a stored manifest must be able to see every unit in it now (R35). Identities are read from the fields
+that hold them, wherever these stand, and from nowhere else: titles, owners, values of claims and names of roles are
+free text, and one that reads like a unit's id names no unit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +13,10 @@ from evidence.identity import Namespace, RevisionKey, SourceKey, UnitKey, parse_
 
 # What the caller asked for and what the operator wrote: both may name what is not there, or not theirs.
 NOT_SHOWN = frozenset({"request", "query_class"})
+
+# The fields that hold ids of units: one, a list of them, or a list of lists. A source or a revision is an object with
+# `namespace` and `source_id`, and `revision`.
+UNIT_FIELDS = ("unit_id", "duplicate_of", "members", "sides", "prevails", "overruled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +39,16 @@ def named_in(manifest: Mapping[str, Json]) -> Named:
     revisions: set[RevisionKey] = set()
     sources: set[SourceKey] = set()
     texts: dict[RevisionKey, str] = {}
-    for value in _inside({name: value for name, value in manifest.items() if name not in NOT_SHOWN}):
-        if isinstance(value, str):
-            unit = parse_unit_id(value) if "#" in value and "@" in value else None
-            if unit is not None:
-                units.add(unit)
-        elif isinstance(value, Mapping):
-            source, revision = _identity(value)
-            if revision is not None:
-                revisions.add(revision)
-                text = value.get("text_digest")
-                if isinstance(text, str):
-                    texts[revision] = text
-            elif source is not None:
-                sources.add(source)
+    for record in _objects({name: value for name, value in manifest.items() if name not in NOT_SHOWN}):
+        units.update(unit for field in UNIT_FIELDS for unit in _units(record.get(field)))
+        source, revision = _identity(record)
+        if revision is not None:
+            revisions.add(revision)
+            text = record.get("text_digest")
+            if isinstance(text, str):
+                texts[revision] = text
+        elif source is not None:
+            sources.add(source)
     return Named(units=frozenset(units), revisions=frozenset(revisions), sources=frozenset(sources), texts=texts)
 
 
@@ -60,15 +60,24 @@ def _identity(record: Mapping[str, Json]) -> tuple[SourceKey | None, RevisionKey
     return source, RevisionKey(*source, revision) if isinstance(revision, str) else None
 
 
-def _inside(value: Json) -> Iterator[Json]:
-    """Every object and text of a record."""
+def _units(value: Json) -> Iterator[UnitKey]:
+    """The units whose ids a field holds."""
+    if isinstance(value, str):
+        unit = parse_unit_id(value)
+        if unit is not None:
+            yield unit
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _units(item)
+
+
+def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
+    """Every object of a record."""
     waiting = [value]
     while waiting:
         found = waiting.pop()
-        if isinstance(found, str):
-            yield found
-        elif isinstance(found, Mapping):
+        if isinstance(found, Mapping):
             yield found
             waiting.extend(found.values())
-        elif isinstance(found, Sequence):
+        elif isinstance(found, Sequence) and not isinstance(found, str):
             waiting.extend(found)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evidence.adapters import Adapter
 from evidence.errors import InvalidRequest, UnreadableBody
+from evidence.handles import lookalikes_in
 from evidence.occurrence import Occurrence
 from evidence.render import quoted, unquoted
 
 MAX_QUOTE = 4096  # code points before a handle in which its quotation is looked for
 
-_HANDLE = re.compile(r"\bEV-[0-9A-Z](?:[0-9A-Z-]*[0-9A-Z])?", re.ASCII | re.IGNORECASE)  # right, or made up
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _QUOTATION_MARKS = {'"': '"', "\u201d": "\u201c", "\u201c": "\u201e", "\u00bb": "\u00ab"}  # closing: opening
 _NAMES_OF_A_SOURCE = ("source", "file_id", "filename", "document_title", "url", "title")  # the first one that is there
@@ -50,10 +50,10 @@ def citations_in_text(text: str) -> list[Occurrence]:
     """
     quotes: dict[int, str | None] = {}
     for bracket in _BRACKET.finditer(text):
-        inside = [bracket.start(1) + handle.start() for handle in _HANDLE.finditer(bracket[1])]
+        inside = [bracket.start(1) + handle.start() for handle in lookalikes_in(bracket[1])]
         if len(inside) == 1:
             quotes[inside[0]] = _quotation_before(text, bracket.start())
-    return [Occurrence(handle=handle[0], quote=quotes.get(handle.start())) for handle in _HANDLE.finditer(text)]
+    return [Occurrence(handle=handle[0], quote=quotes.get(handle.start())) for handle in lookalikes_in(text)]
 
 
 def citations_of_anthropic(message: object, *, packet: Mapping[str, object]) -> list[Occurrence]:
@@ -151,7 +151,7 @@ def _of_annotation(annotation: Mapping[str, object]) -> Occurrence:
 def _name(fields: Mapping[str, object]) -> str:
     """What a citation names: the first field that holds something like a handle, else the first that holds a text."""
     named = [value for name in _NAMES_OF_A_SOURCE if isinstance(value := fields.get(name), str) and value]
-    handle = next((found for value in named if (found := _HANDLE.search(value))), None)
+    handle = next((found for value in named for found in lookalikes_in(value)), None)
     if handle is not None:
         return handle[0]
     return named[0] if named else ""

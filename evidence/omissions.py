@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evidence.canonical import Json
 from evidence.duplicates import RULE
-from evidence.identity import RevisionKey, UnitKey, unit_id
+from evidence.identity import RevisionKey, SourceKey, UnitKey, unit_id
 from evidence.requirements import Requirement, matching_revisions
 from evidence.selection import UNITS_PER_SOURCE
 from evidence.snapshot import Snapshot
@@ -77,14 +77,21 @@ class Omissions:
 
 
 def stale_revisions(
-    candidates: Iterable[UnitKey], requirements: Sequence[Requirement], *, snapshot: Snapshot
+    candidates: Iterable[UnitKey],
+    requirements: Sequence[Requirement],
+    *,
+    asked_source: SourceKey | None,
+    snapshot: Snapshot,
 ) -> tuple[RevisionKey, ...]:
-    """The stale and revoked revisions that the candidates or the requirements point at, in key order (R16).
+    """The stale and revoked revisions that the candidates or the request point at, in key order (R16).
 
-    candidates: every unit that was ranked, selected or not. Found without scoring: another revision of a candidate's
-    source, a revision that a candidate's one supersedes, or one that matches a requirement.
+    candidates: every unit that was ranked, selected or not. asked_source: the source that the request asks for whole.
+    Found without scoring: another revision of a candidate's source, a revision that a candidate's one supersedes, a
+    revision of the source that is asked for, or one that matches a requirement.
     """
     pointed_at: set[RevisionKey] = set()
+    if asked_source is not None:
+        pointed_at.update(snapshot.visible.by_source.get(asked_source, ()))
     for key in {unit.revision_key for unit in candidates}:
         facts = snapshot.visible.facts[key]
         pointed_at.update(snapshot.visible.by_source.get(facts.key.source, ()))

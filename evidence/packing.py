@@ -13,10 +13,25 @@ The rules, in plain words:
 
 Packing order decides what survives, not where it stands: the evidence keeps the order of the selection.
 
-Where the cut falls is found by halving, and every packet tried is rendered and measured whole: the packet kept fits,
-and with one block more it does not. Packets mostly grow with their blocks. They may shrink where one fills a role, or
-completes a conflict, and the packet need no longer say that it is open or left out: so where the mandatory blocks
-alone do not fit, the packets with others that are no background are tried one by one.
+What is kept is what leaving out one block after the other, from the end, would first find to fit: the most that fits.
+Every packet tried is rendered and measured whole, but most need not be tried, for a packet gets larger with each
+block, save where the block is the first in the order to fill a role:
+
+- its evidence and its handle are added; the complete selection, measured on its own, is the only packet that is not
+  `cut` and may be exhaustive;
+- a group that comes in names its members and is no longer `left_out`, which is shorter than the two or more units that
+  say so;
+- a role that is filled already, though by a conflict, gets one handle more;
+- only a role that was open and is filled takes something away: that its claim is prohibited, and a claim's key may be
+  longer than all that is added. Background fills no role.
+
+In bytes that is certain for every renderer. In tokens it holds as long as the names of a unit's fields, some dozen
+words, take more tokens than a tokenizer may save where two texts meet; where it did not, the packet kept would still
+fit, and with one block more it would not.
+
+So the order falls into stretches, one more than there are roles to be filled, and packets grow along each. From the
+last stretch to the first, the smallest packet of each is tried. In the first one whose smallest fits, the cut is found
+by halving.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -63,16 +78,20 @@ class PackingPolicy:
 
 
 POLICY = PackingPolicy(
-    name="whole-units", version="2", order=(Tier.MANDATORY, Tier.CONFLICT, Tier.CONDITIONAL, Tier.BACKGROUND)
+    name="whole-units", version="1", order=(Tier.MANDATORY, Tier.CONFLICT, Tier.CONDITIONAL, Tier.BACKGROUND)
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Units that are packed together or not at all. `positions` of the selection, ascending; at least one."""
+    """Units that are packed together or not at all.
+
+    positions: of the selection, ascending; at least one. roles: those that its units fill.
+    """
 
     positions: tuple[int, ...]
     tier: Tier
+    roles: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,26 +146,33 @@ class Refused:
 
 
 def blocks_of(
-    units: int,
+    roles: Sequence[Collection[str]],
     *,
     groups: Sequence[Collection[int]],
     mandatory: Collection[int],
-    conditional: Collection[int],
     left_out: Collection[int] = (),
 ) -> tuple[Block, ...]:
-    """The blocks of a selection of so many units, in selection order: by the first position of each.
+    """The blocks of a selection, in selection order: by the first position of each.
 
+    roles[p]: the roles that the unit at position p fills; one for each unit of the selection.
     groups: the positions of each conflict group; no position is in two of them.
-    mandatory, conditional: the positions that touch a mandatory role; that fill another one.
+    mandatory: the positions that touch a mandatory role.
     left_out: the positions that are out beforehand, as duplicates; no group holds one.
     """
-    group_of = {position: tuple(sorted(group)) for group in groups for position in group}
-    together = dict.fromkeys(
-        group_of.get(position, (position,)) for position in range(units) if position not in left_out
-    )
-    return tuple(
-        Block(positions=positions, tier=_tier(positions, group_of, mandatory, conditional)) for positions in together
-    )
+    group_of = {position: together for group in groups for together in [tuple(sorted(group))] for position in together}
+    blocks = []
+    for position in range(len(roles)):
+        positions = group_of.get(position, (position,))
+        if position in left_out or position != positions[0]:
+            continue
+        filled = frozenset(role for member in positions for role in roles[member])
+        tier = _tier(
+            mandatory=any(member in mandatory for member in positions),
+            in_conflict=position in group_of,
+            fills=bool(filled),
+        )
+        blocks.append(Block(positions=positions, tier=tier, roles=filled))
+    return tuple(blocks)
 
 
 def packing_order(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -181,21 +207,25 @@ def pack(
         return Packed(kept=_positions(order), dropped=(), sizes=complete.sizes, attempts=tuple(attempts))
 
     mandatory = sum(block.tier is Tier.MANDATORY for block in order)
-    not_background = sum(block.tier is not Tier.BACKGROUND for block in order)
-    floor = attempt_first(mandatory)
-    fitting = _first_that_fits(attempt_first, floor, mandatory, min(not_background, len(order) - 1))
-    if overflow is Overflow.REFUSE or fitting is None:
+    best, too_many = None, len(order)
+    for smallest in _smallest_of_stretches(order, mandatory):
+        tried = attempt_first(smallest)
+        if tried.fits:
+            best = tried
+            break
+        too_many = smallest
+    if overflow is Overflow.REFUSE or best is None:
+        floor = next((tried for tried in attempts if tried.blocks == mandatory), None) or attempt_first(mandatory)
         limit = _limit_to_report(limits, complete, floor, overflow)
         return Refused(
             limit=limit,
             needed=limit.needed(complete.sizes),
             mandatory_floor=limit.needed(floor.sizes),
             tried=(Overflow.OMIT_OPTIONAL,),
-            would_fit=() if fitting is None else (Overflow.OMIT_OPTIONAL,),
+            would_fit=() if best is None else (Overflow.OMIT_OPTIONAL,),
             attempts=tuple(attempts),
         )
 
-    best, too_many = fitting, len(order)
     while too_many - best.blocks > 1:
         tried = attempt_first((best.blocks + too_many) // 2)
         if tried.fits:
@@ -210,31 +240,28 @@ def pack(
     )
 
 
-def _tier(
-    positions: Sequence[int],
-    groups: Collection[int],
-    mandatory: Collection[int],
-    conditional: Collection[int],
-) -> Tier:
-    """`groups`: every position that is in a conflict group."""
-    if any(position in mandatory for position in positions):
+def _tier(*, mandatory: bool, in_conflict: bool, fills: bool) -> Tier:
+    if mandatory:
         return Tier.MANDATORY
-    if positions[0] in groups:
+    if in_conflict:
         return Tier.CONFLICT
-    return Tier.CONDITIONAL if positions[0] in conditional else Tier.BACKGROUND
+    return Tier.CONDITIONAL if fills else Tier.BACKGROUND
 
 
 def _positions(blocks: Sequence[Block]) -> tuple[int, ...]:
     return tuple(sorted(position for block in blocks for position in block.positions))
 
 
-def _first_that_fits(
-    attempt_first: Callable[[int], Attempt], floor: Attempt, mandatory: int, not_background: int
-) -> Attempt | None:
-    """The mandatory blocks alone, or the most of those that are no background, in packing order, that fit."""
-    if floor.fits:
-        return floor
-    return next((tried for count in range(not_background, mandatory, -1) if (tried := attempt_first(count)).fits), None)
+def _smallest_of_stretches(order: Sequence[Block], mandatory: int) -> list[int]:
+    """How many blocks the smallest packet of each stretch holds, the last stretch first. A packet of fewer than all
+    blocks, and of the mandatory ones at least, is larger than the next smaller one unless it is one of these."""
+    filled = {role for block in order[:mandatory] for role in block.roles}
+    smallest = [mandatory] if mandatory < len(order) else []
+    for count, block in enumerate(order[mandatory:-1], start=mandatory + 1):
+        if not block.roles <= filled:
+            smallest.append(count)
+            filled |= block.roles
+    return smallest[::-1]
 
 
 def _limit_to_report(limits: Sequence[Limit], complete: Attempt, floor: Attempt, overflow: Overflow) -> Limit:

@@ -116,16 +116,13 @@ class Excess:
     needed: int
     allowed: int
 
-    @property
-    def over(self) -> int:
-        return self.needed - self.allowed
-
 
 def build_prompt(
     query_class: QueryClass,
     *,
     clock: Instant,
     query: str,
+    subject: str | None,
     scope: Mapping[str, Json],
     conversation: Sequence[Turn],
     unusable: frozenset[str],
@@ -136,7 +133,7 @@ def build_prompt(
 ) -> Prompt:
     """The slots of a request, each shaped by its budget in the class.
 
-    clock: see `chat.template_clock`. scope: see `caller_turn.resolved_scope`. unusable: the handles of the conversation
+    clock: see `chat.template_clock`. subject, scope: see `caller_turn`. unusable: the handles of the conversation
     that stand for nothing which the caller may use now, whatever the reason. write: of the adapter, `Renderer.segment`.
     count: tokens of a text, None where no tokenizer is named: then no budget applies, and the conversation folds by the
     number of its turns alone.
@@ -166,6 +163,7 @@ def build_prompt(
         else None,
         turn=fit_turn(
             query,
+            subject=subject,
             scope=scope,
             budget_tokens=budgets[Slot.CALLER_TURN],
             measure=measure,

@@ -30,7 +30,8 @@ _ROLE_KEYS = ("role", "match", "mandatory")
 _MATCH_KEYS = ("claim", "value", "family", "source_id", "public", "unit_id")
 
 # What a class may say of a state. Absence is partial, abstain or fail-closed; a conflict is escalated (R18); only
-# what is supported, or what nothing was required of, may be answered.
+# what is supported, or what nothing was required of, may be answered; the latter not by a class that asks for all or
+# how many, since nothing then says that everything was looked at (R36).
 _ALLOWED: Mapping[State, tuple[Behaviour, ...]] = {
     State.CONFLICTING: (Behaviour.ESCALATE,),
     State.STALE: (Behaviour.PARTIAL, Behaviour.ABSTAIN, Behaviour.ESCALATE, Behaviour.FAIL_CLOSED),
@@ -38,6 +39,9 @@ _ALLOWED: Mapping[State, tuple[Behaviour, ...]] = {
     State.PARTIAL: (Behaviour.PARTIAL, Behaviour.ABSTAIN, Behaviour.ESCALATE, Behaviour.FAIL_CLOSED),
     State.SUPPORTED: tuple(Behaviour),
     State.UNASSESSED: tuple(Behaviour),
+}
+_ALLOWED_TO_EXHAUSTIVE: Mapping[State, tuple[Behaviour, ...]] = {
+    State.UNASSESSED: tuple(behaviour for behaviour in Behaviour if behaviour is not Behaviour.ANSWER),
 }
 
 
@@ -70,7 +74,7 @@ def _query_class(fields: Mapping[str, object]) -> QueryClass:
         policy=_policy(fields["policy"]),
         task=_instruction(fields["task"], "$.task"),
         output_schema=_schema(fields["output_schema"]),
-        behaviours=_behaviours(fields["behaviours"]),
+        behaviours=_behaviours(fields["behaviours"], exhaustive=fields["exhaustive"] is True),
     )
 
 
@@ -89,10 +93,11 @@ def _policy(value: object) -> PolicyText:
     )
 
 
-def _behaviours(value: object) -> dict[State, Behaviour]:
+def _behaviours(value: object, *, exhaustive: bool) -> dict[State, Behaviour]:
     names = tuple(State)
     given = as_object(value, "$.behaviours", allowed=names, required=names)
-    return {state: Behaviour(_one_of(given[state], f"$.behaviours.{state}", _ALLOWED[state])) for state in State}
+    allowed = {**_ALLOWED, **(_ALLOWED_TO_EXHAUSTIVE if exhaustive else {})}
+    return {state: Behaviour(_one_of(given[state], f"$.behaviours.{state}", allowed[state])) for state in State}
 
 
 def _roles(value: object) -> tuple[Requirement, ...]:

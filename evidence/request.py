@@ -11,7 +11,7 @@ from enum import StrEnum
 from evidence.adapters import Adapter
 from evidence.budget import Budget
 from evidence.canonical import Json
-from evidence.conversation import Turn, handles_in
+from evidence.conversation import Turn, handles_of
 from evidence.eligibility import Eligibility
 from evidence.errors import InvalidRequest
 from evidence.identity import PUBLIC, SourceKey
@@ -70,7 +70,7 @@ class PacketRequest:
 
     def handles(self) -> frozenset[str]:
         """Every citation handle that the conversation holds."""
-        return frozenset(handles_in(self.conversation))
+        return frozenset(handles_of(self.conversation))
 
     def record(self, eligibility: Eligibility) -> dict[str, Json]:
         """The whole normalized request, for the manifest; the scope is there by its digest only."""

@@ -65,6 +65,8 @@ class RevisionFacts:
 
     The effective interval is `[effective_from, effective_to)`; None is open. `label` is the source's.
     `metadata` is the canonical JSON of an object whose values are strings, integers, booleans, or lists of those.
+    `was_draft`: of a revoked revision, whether it was revoked before it was ever published. Raises ValueError for one
+    of any other status.
     """
 
     key: RevisionKey
@@ -74,6 +76,7 @@ class RevisionFacts:
     owner: str = ""
     authority: str = ""
     status: Status = Status.CURRENT
+    was_draft: bool = False
     effective_from: Instant | None = None
     effective_to: Instant | None = None
     supersedes: tuple[RevisionKey, ...] = ()
@@ -86,13 +89,21 @@ class RevisionFacts:
     digest: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.was_draft and self.status is not Status.REVOKED:
+            raise ValueError(f"only a revoked revision was a draft, and this one is {self.status.value}")
         object.__setattr__(self, "digest", digest(self.record()))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it ever was. A draft is not, and revoking one publishes nothing (R3)."""
+        return self.status is not Status.DRAFT and not self.was_draft
 
     def content_record(self) -> dict[str, Json]:
         """The facts without the label: what decides whether a revision offered again is the same (R29)."""
         return {
             "namespace": self.key.namespace,
             **self.source_record(),
+            **({"was_draft": True} if self.was_draft else {}),
             "supersedes": [list(key) for key in self.supersedes],
             "contradicts": [relation.record() for relation in self.contradicts],
             "claims": [claim.record() for claim in self.claims],

@@ -42,6 +42,7 @@ RECORD_KEYS = (
     "owner",
     "authority",
     "status",
+    "was_draft",
     "effective_from",
     "effective_to",
     "supersedes",
@@ -81,6 +82,7 @@ def parse_source(record: object, *, default_label: Label | None) -> SourceRevisi
     )
     text, text_digest = _text(fields["text"])
     start, end = _interval(fields)
+    status = _status(fields.get("status", Status.CURRENT.value))
     claims = tuple(_claim(entry, path, text) for entry, path in as_list(fields.get("claims", []), "$.claims"))
     contradicts = tuple(
         _contradiction(entry, path, key.source, claims, text)
@@ -93,7 +95,8 @@ def parse_source(record: object, *, default_label: Label | None) -> SourceRevisi
         family=as_optional_name(fields.get("family", ""), "$.family"),
         owner=as_optional_name(fields.get("owner", ""), "$.owner"),
         authority=as_optional_name(fields.get("authority", ""), "$.authority"),
-        status=_status(fields.get("status", Status.CURRENT.value)),
+        status=status,
+        was_draft=_was_draft(fields, status),
         effective_from=start,
         effective_to=end,
         supersedes=_superseded(fields.get("supersedes", []), key),
@@ -120,6 +123,7 @@ def to_record(facts: RevisionFacts, text: str) -> dict[str, Json]:
         "owner": facts.owner,
         "authority": facts.authority,
         "status": facts.status.value,
+        "was_draft": facts.was_draft,
         **{name: format_instant(at) for name, at in times.items() if at is not None},
         "supersedes": [
             {"source_id": target.source_id, "revision": target.revision, "public": target.namespace == PUBLIC}
@@ -170,6 +174,13 @@ def _status(value: object) -> Status:
     if status not in tuple(Status):
         raise InvalidSource("$.status", f"unknown; allowed: {', '.join(Status)}")
     return Status(status)
+
+
+def _was_draft(fields: Mapping[str, object], status: Status) -> bool:
+    was_draft = as_boolean(fields.get("was_draft", False), "$.was_draft")
+    if was_draft and status is not Status.REVOKED:
+        raise InvalidSource("$.was_draft", "only a revoked revision was a draft; a draft has the status draft")
+    return was_draft
 
 
 def _interval(fields: Mapping[str, object]) -> tuple[Instant | None, Instant | None]:

@@ -2,15 +2,17 @@
 
 I-JSON (RFC 7493) and a little more: duplicate keys, NaN, Infinity, numbers beyond a double, integers beyond 2^53 - 1,
 lone surrogates, invalid UTF-8, a byte order mark, trailing data and nesting deeper than 64 are refused. One reader
-for source lines and for HTTP bodies. Not useful for writing: see canonical.
+for source lines and for HTTP bodies, which take numbers as they were written. Not useful for writing: see canonical.
 """
 
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 
-from evidence.errors import EvidenceError
+from evidence.errors import EvidenceError, InvalidNumber
+from evidence.written_number import written_number
 
 MAX_INTEGER = 2**53 - 1  # RFC 7493, section 2.2: what every reader holds exactly
 MAX_DEPTH = 64
@@ -55,6 +57,23 @@ def loads(data: bytes) -> object:
     >>> loads(b'{"a": [1, true]}')
     {'a': [1, True]}
     """
+    return _loads(data, _double)
+
+
+def loads_exactly(data: bytes) -> object:
+    """As `loads`, but a number with a fraction or an exponent is the Decimal that was written, digit for digit (R24).
+
+    It too is within the range of a double, and has no more digits than `written_number` takes; one that a double holds
+    as zero is kept.
+
+    >>> loads_exactly(b'[0.10, 12345678901234567.5, 3]')
+    [Decimal('0.10'), Decimal('12345678901234567.5'), 3]
+    """
+    return _loads(data, _decimal)
+
+
+def _loads(data: bytes, number: Callable[[str], float | Decimal]) -> object:
+    """`number`: what a number with a fraction or an exponent becomes; raises InvalidNumber."""
     text = _decode(data)
     _check_depth(data)
     refused: list[_Refused] = []
@@ -75,8 +94,10 @@ def loads(data: bytes) -> object:
         return value if abs(value) <= MAX_INTEGER else refuse("an integer is at most 2^53 - 1; use a string")
 
     def real(digits: str) -> object:
-        value = float(digits)
-        return value if math.isfinite(value) else refuse("a number is within the range of a double; use a string")
+        try:
+            return number(digits)
+        except InvalidNumber as error:
+            return refuse(str(error))
 
     def constant(name: str) -> object:
         return refuse(f"{name} is no JSON value")
@@ -109,6 +130,18 @@ def key_path(path: str, key: str) -> str:
 def has_surrogate(text: str) -> bool:
     """Whether `text` holds a lone surrogate, which no UTF-8 can write."""
     return _SURROGATE.search(text) is not None
+
+
+def _double(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise InvalidNumber("a number is within the range of a double; use a string")
+    return value
+
+
+def _decimal(text: str) -> Decimal:
+    _double(text)
+    return written_number(text)
 
 
 def _decode(data: bytes) -> str:

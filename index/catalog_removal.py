@@ -1,16 +1,19 @@
 """How is something taken out of the catalog again?
 
-Each function works inside the caller's write transaction. What is taken out is gone whole: the same bytes may come in
-again as if they had never been there, and no revocation is remembered for them. Codes stay until the next reindex, as
-their rows do in the published generation: without a revision nothing leads to either.
+Each function works inside the caller's write transaction. What is taken out is gone whole: the same bytes, or others,
+may come in again as if nothing had been there, but for one thing: a revision that was revoked comes in as revoked
+(`index/catalog_revoked.py`). Codes stay until the next reindex, as their rows do in the published generation: without
+a revision nothing leads to either.
 """
 
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Delete, Table, and_, bindparam, delete, func, select, update
 
-from evidence.identity import Namespace, SourceKey
+from evidence.identity import Namespace, RevisionKey, SourceKey
+from evidence.revision import Status
 from index.catalog_labels import drop_unused_labels, label_digest_of, move_source
+from index.catalog_revoked import remember_revoked
 from index.catalog_rows import AnyRow
 from index.catalog_state import next_change, record_change
 from index.catalog_tables import ingest, relabelling, revision, source, superseder, unit
@@ -35,13 +38,17 @@ class RolledBack:
 
 
 def delete_source(connection: Connection, key: SourceKey) -> Removed | None:
-    """Take out a source with all its revisions; None when there is no such source."""
+    """Take out a source with all its revisions; None when there is no such source.
+
+    Those that came as revoked are remembered from now on, as those that were revoked here are already.
+    """
     if label_digest_of(connection, key) is None:
         return None
     change = next_change(connection)
+    remembered = remember_revoked(connection, _came_as_revoked(connection, key), change=change)
     removed = _remove(connection, and_(*_of_source(revision, key)))
     drop_unused_labels(connection)
-    record_change(connection, change, revisions=-removed.revisions)
+    record_change(connection, change, revisions=-removed.revisions, revoked_revisions=remembered)
     return removed
 
 
@@ -49,7 +56,8 @@ def roll_back(connection: Connection, ingest_id: str) -> RolledBack | None:
     """Undo an ingest: take out the revisions it brought, and give back the labels it changed; None when no ingest
     that changed anything has that id.
 
-    What later calls did stays: revisions of the same source that another ingest brought, and labels given since.
+    What later calls did stays: revisions of the same source that another ingest brought, labels given since, and that
+    a revision was revoked. One that came as revoked is undone with the ingest that said so.
     """
     undone = connection.execute(select(ingest.c.change).where(ingest.c.ingest_id == ingest_id)).scalars().all()
     if not undone:
@@ -63,6 +71,15 @@ def roll_back(connection: Connection, ingest_id: str) -> RolledBack | None:
     drop_unused_labels(connection)
     record_change(connection, change, revisions=-removed.revisions)
     return RolledBack(removed=removed, restored=settled.count(True), kept=settled.count(False))
+
+
+def _came_as_revoked(connection: Connection, key: SourceKey) -> list[RevisionKey]:
+    rows = connection.execute(
+        select(revision.c.revision)
+        .where(*_of_source(revision, key), revision.c.status == Status.REVOKED.value, revision.c.revoked.is_(None))
+        .order_by(revision.c.revision)
+    )
+    return [RevisionKey(*key, name) for name in rows.scalars()]
 
 
 def _remove(connection: Connection, which: ColumnElement[bool]) -> Removed:

@@ -1,7 +1,8 @@
 """What was revoked, how is that kept, and how is it read?
 
 Subjects, tokens and grants have rows of their own; a revision carries it beside its facts, which stay as they came:
-the same bytes offered again are still the same, and still revoked. Nothing here takes a revocation back.
+the same bytes offered again are still the same, and still revoked. Nothing here takes a revocation back, and none is
+forgotten when what it took is deleted (`index/catalog_revoked.py`).
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from evidence.errors import NotCanonical
 from evidence.grants import Dimension, Grant, Revocations, Subject, Token
 from evidence.identity import Namespace, RevisionKey
 from index.catalog_labels import FACTS_AND_LABEL
+from index.catalog_revoked import remember_revoked
 from index.catalog_rows import AnyRow, label_of, revision_seal, stored_facts_of
 from index.catalog_state import next_change, record_change
 from index.catalog_tables import catalog_state, revision, revocation
@@ -107,7 +109,7 @@ def _revoke_revision(connection: Connection, key: RevisionKey) -> Revoked:
     change = next_change(connection)
     seal = revision_seal(facts, row.content_digest, row.units, revoked=change)
     connection.execute(update(revision).where(*one).values(revoked=change, change=change, seal=seal))
-    record_change(connection, change)
+    record_change(connection, change, revoked_revisions=remember_revoked(connection, [key], change=change))
     return Revoked.NOW
 
 

@@ -57,8 +57,9 @@ def label_of(row: AnyRow) -> Label:
     return label
 
 
-def facts_row(facts: RevisionFacts, *, units: int) -> dict[str, Value]:
-    """The columns of a revision that has so many units. The label is the source's and has its own table."""
+def facts_row(facts: RevisionFacts, *, units: int, revoked: int | None) -> dict[str, Value]:
+    """The columns of a revision that has so many units, `revoked` by that change, None for never. The label is the
+    source's and has its own table."""
     content_digest = digest(facts.content_record())
     relations = {
         "supersedes": [list(key) for key in facts.supersedes],
@@ -76,6 +77,7 @@ def facts_row(facts: RevisionFacts, *, units: int) -> dict[str, Value]:
         "owner": facts.owner,
         "authority": facts.authority,
         "status": facts.status.value,
+        "was_draft": facts.was_draft,
         "effective_from": facts.effective_from,
         "effective_to": facts.effective_to,
         "relations": json.dumps(relations, ensure_ascii=False, separators=(",", ":")),
@@ -83,7 +85,8 @@ def facts_row(facts: RevisionFacts, *, units: int) -> dict[str, Value]:
         "text_digest": facts.text_digest,
         "content_digest": content_digest,
         "units": units,
-        "seal": revision_seal(facts, content_digest, units, revoked=None),
+        "seal": revision_seal(facts, content_digest, units, revoked=revoked),
+        "revoked": revoked,
     }
 
 
@@ -98,9 +101,11 @@ def revision_seal(facts: RevisionFacts, content_digest: str, units: int, *, revo
 
 def facts_of(row: AnyRow, label: Label) -> RevisionFacts:
     """The facts of a row of `revision` as they hold now, under its source's label. Raises DamagedCatalog when they
-    changed: what was revoked here is revoked, whatever status it came with."""
+    changed: what was revoked here is revoked, whatever status it came with, and a draft among it stays unpublished."""
     facts = stored_facts_of(row, label)
-    return facts if row.revoked is None else replace(facts, status=Status.REVOKED)
+    if row.revoked is None:
+        return facts
+    return replace(facts, status=Status.REVOKED, was_draft=not facts.is_published)
 
 
 def stored_facts_of(row: AnyRow, label: Label) -> RevisionFacts:
@@ -116,6 +121,7 @@ def stored_facts_of(row: AnyRow, label: Label) -> RevisionFacts:
             owner=row.owner,
             authority=row.authority,
             status=Status(row.status),
+            was_draft=row.was_draft,
             effective_from=None if row.effective_from is None else Instant(row.effective_from),
             effective_to=None if row.effective_to is None else Instant(row.effective_to),
             supersedes=tuple(RevisionKey(*parts) for parts in relations["supersedes"]),

@@ -14,12 +14,15 @@ def next_change(connection: Connection) -> int:
     return change + 1
 
 
-def record_change(connection: Connection, change: int, *, revisions: int = 0, revocations: int = 0) -> None:
-    """State `change`, and how many more revisions and revocations (or fewer) there are than before it."""
+def record_change(
+    connection: Connection, change: int, *, revisions: int = 0, revocations: int = 0, revoked_revisions: int = 0
+) -> None:
+    """State `change`, and how many more (or fewer) rows of each table that is counted there are than before it."""
     connection.execute(
         update(catalog_state).values(
             change=change,
             revisions=catalog_state.c.revisions + revisions,
             revocations=catalog_state.c.revocations + revocations,
+            revoked_revisions=catalog_state.c.revoked_revisions + revoked_revisions,
         )
     )

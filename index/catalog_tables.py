@@ -28,7 +28,7 @@ NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts rows on
 METADATA = MetaData()
 
 # One row. `change` grows by one with every write to sources, revisions, labels or revocations: readers reload when
-# it has moved. `revisions` and `revocations` count the rows of those tables, so that one that vanished is missed.
+# it has moved. The last three count the rows of their tables, so that one that vanished is missed.
 catalog_state = Table(
     "catalog_state",
     METADATA,
@@ -38,6 +38,7 @@ catalog_state = Table(
     Column("change", BigInteger, nullable=False),
     Column("revisions", BigInteger, nullable=False),
     Column("revocations", BigInteger, nullable=False, server_default="0"),
+    Column("revoked_revisions", BigInteger, nullable=False, server_default="0"),
 )
 
 label = Table(
@@ -116,6 +117,7 @@ revision = Table(
     # Whether its codes were kept when it was taken in, so that it can be searched before the next reindex.
     Column("coded", Boolean, nullable=False, server_default=false()),
     Column("revoked", BigInteger),  # the change that revoked it here, whatever status it came with
+    Column("was_draft", Boolean, nullable=False, server_default=false()),  # it came as revoked, and never published
     PrimaryKeyConstraint("namespace", "source_id", "revision"),
     ForeignKeyConstraint(["namespace", "source_id"], ["source.namespace", "source.source_id"]),
     Index("revision_by_change", "change"),
@@ -153,6 +155,18 @@ revocation = Table(
     Column("change", BigInteger, nullable=False),
     PrimaryKeyConstraint("kind", "namespace", "name", "dimension", "value"),
     Index("revocation_by_name", "name"),
+)
+
+# Which revisions were revoked, by key alone: a row stays when its revision is taken out.
+revoked_revision = Table(
+    "revoked_revision",
+    METADATA,
+    Column("namespace", KEY_TEXT, nullable=False),
+    Column("source_id", KEY_TEXT, nullable=False),
+    Column("revision", KEY_TEXT, nullable=False),
+    Column("seal", LargeBinary, nullable=False),  # SHA-256 of the key and the change
+    Column("change", BigInteger, nullable=False),  # that revoked it, as `revision.revoked` where it is there
+    PrimaryKeyConstraint("namespace", "source_id", "revision"),
 )
 
 unit = Table(

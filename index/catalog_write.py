@@ -5,7 +5,7 @@ and the catalog is what it was: a call is taken whole or not at all.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, bindparam, insert, select
@@ -17,6 +17,7 @@ from evidence.revision import RevisionFacts, Status
 from evidence.unit import Unit
 from index.catalog_coded import Encoded, keep_with_codes
 from index.catalog_labels import keep_label, label_digest_of, move_source
+from index.catalog_revoked import read_revoked
 from index.catalog_rows import Value, breaks, facts_row, supersedes_of, unit_row
 from index.catalog_state import next_change, record_change
 from index.catalog_tables import ingest, relabelling, revision, source, superseder, unit
@@ -62,13 +63,14 @@ def add(
     connection: Connection, revisions: Iterable[NewRevision], *, relabel: bool, encoded: Encoded | None = None
 ) -> IngestReport:
     """Take `revisions` in. With `relabel`, a source follows the label that its revisions bring. With `encoded`, which
-    holds a code for every text of theirs that had none, they can be searched before the next reindex.
+    holds a code for every text of theirs that had none, they can be searched before the next reindex. A revision that
+    was revoked before it was taken out is revoked again, and counted like any other.
 
     Raises InvalidRevision, RevisionChanged, LabelChanged (also when one call brings two labels for a source),
     SupersedesCycle or CodesMissing.
     """
     change = next_change(connection)
-    call = _Call(connection=connection, change=change, relabel=relabel)
+    call = _Call(connection=connection, change=change, relabel=relabel, revoked=read_revoked(connection))
     keys = []
     for offered in revisions:
         call.take(offered)
@@ -102,6 +104,7 @@ class _Call:
     connection: Connection
     change: int
     relabel: bool
+    revoked: Mapping[RevisionKey, int]  # by which change
     offered: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     labels: dict[SourceKey, Label] = field(default_factory=dict)  # what this call brought; only kept for a relabel
     superseding: list[RevisionKey] = field(default_factory=list)
@@ -128,7 +131,7 @@ class _Call:
             self.unchanged += 1
             return
         self.held_revisions[facts.key] = {
-            **facts_row(facts, units=len(offered.units)),
+            **facts_row(facts, units=len(offered.units), revoked=self.revoked.get(facts.key)),
             "added": self.change,
             "change": self.change,
         }
@@ -173,14 +176,14 @@ class _Call:
         """
         held = self.held_revisions.get(facts.key)
         if held is not None:
-            content_digest, revoked = held["content_digest"], False
+            content_digest, revoked = held["content_digest"], held["revoked"] is not None
         else:
             row = self.connection.execute(_CONTENT_OF_REVISION, _names(facts.key)).one_or_none()
             if row is None:
                 return False
             content_digest, revoked = row.content_digest, row.revoked is not None
-        came_as = tuple(Status) if revoked and facts.status is Status.REVOKED else (facts.status,)
-        if all(content_digest != digest(replace(facts, status=status).content_record()) for status in came_as):
+        came_as = _came_as(facts) if revoked else (facts,)
+        if all(content_digest != digest(one.content_record()) for one in came_as):
             raise RevisionChanged(facts.key)
         return True
 
@@ -204,6 +207,14 @@ class _Call:
         move_source(self.connection, key, before=held, after=offered, change=self.change)
         self.relabellings.append({"change": self.change, "before": held, "after": offered, **named})
         self.relabelled += 1
+
+
+def _came_as(facts: RevisionFacts) -> tuple[RevisionFacts, ...]:
+    """As what a revision may have come that was revoked here and is offered as `facts`."""
+    if facts.status is not Status.REVOKED:
+        return (facts,)
+    before = (Status.DRAFT,) if facts.was_draft else (Status.CURRENT, Status.SUPERSEDED)
+    return (facts, *(replace(facts, status=status, was_draft=False) for status in before))
 
 
 def _refuse_cycles(connection: Connection, new: Iterable[RevisionKey]) -> None:

@@ -22,6 +22,7 @@ from index.catalog import DATABASE, Catalog
 from index.catalog_coded import lacking_codes
 from index.catalog_codes import CODE_OF_UNIT, code_of
 from index.catalog_revocations import read_revocations
+from index.catalog_revoked import read_revoked
 from index.catalog_rows import AnyRow, breaks, input_digest, label_of, stored_facts_of, unit_of
 from index.catalog_tables import catalog_state, code, label, revision, source, superseder, unit
 from index.errors import DamagedCatalog, DamagedGeneration, NoGeneration, RecipeMismatch, describe
@@ -77,6 +78,7 @@ def verify(directory: Path) -> list[Damage]:
                 found.extend(_facts(connection, sound))
                 found.extend(_superseders(connection, sound))
                 found.extend(_revocations(connection))
+                found.extend(_revoked(connection))
                 found.extend(_units(connection, sound))
                 found.extend(_codes(connection, catalog.recipe.dimension))
                 found.extend(_published(catalog, connection, sound))
@@ -157,6 +159,22 @@ def _revocations(connection: Connection) -> Iterator[Damage]:
         read_revocations(connection)
     except DamagedCatalog as error:
         yield Damage(where="revocation", problem=error.what)
+
+
+def _revoked(connection: Connection) -> Iterator[Damage]:
+    """What is remembered of revoked revisions, against what those that are there say of themselves."""
+    try:
+        remembered = read_revoked(connection)
+    except DamagedCatalog as error:
+        yield Damage(where="revoked_revision", problem=error.what)
+        return
+    rows = connection.execute(
+        select(revision.c.namespace, revision.c.source_id, revision.c.revision, revision.c.revoked)
+    )
+    for row in rows:
+        key = RevisionKey(row.namespace, row.source_id, row.revision)
+        if remembered.get(key) != row.revoked:
+            yield Damage(where="revoked_revision", problem=f"{describe(key)} and its revocation do not agree")
 
 
 def _units(connection: Connection, sound: _Sound) -> Iterator[Damage]:

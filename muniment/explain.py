@@ -29,7 +29,8 @@ def run(
 
     Example: muniment explain my-catalog "What may I upload?" EV-5WQ8R2ZJ7D0M3KTX --as blue.json
     """
-    from server.explaining import UnknownUnit, explain
+    from server.errors import UnknownUnit
+    from server.explaining import explain
     from server.opening import open_pipeline, settings_for
     from server.parsing import parse
     from server.schemas import PacketRequest

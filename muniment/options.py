@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from evidence.access import Principal
-from evidence.strict_json import InvalidJson, loads
+from evidence.strict_json import InvalidJson, loads_exactly
 from muniment.failures import UsageFailure
 
 CatalogDir = Annotated[Path, typer.Argument(metavar="DIR", help="the catalog's folder", show_default=False)]
@@ -34,7 +34,7 @@ def read_principal(path: Path) -> Principal:
 
 
 def read_json(path: Path) -> object:
-    """The strict JSON in a file. Raises UsageFailure naming the file."""
+    """The strict JSON in a file, its numbers as they are written. Raises UsageFailure naming the file."""
     from server.source_place import SourceFileError, open_regular
 
     try:
@@ -42,7 +42,7 @@ def read_json(path: Path) -> object:
             data = file.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise UsageFailure(f"{path}: has more than {MAX_FILE_BYTES} bytes")
-        return loads(data)
+        return loads_exactly(data)
     except SourceFileError as error:
         raise UsageFailure(str(error)) from None
     except InvalidJson as error:
@@ -50,9 +50,9 @@ def read_json(path: Path) -> object:
 
 
 def read_json_option(text: str, option: str) -> object:
-    """The strict JSON given on the command line for `option`."""
+    """The strict JSON given on the command line for `option`, its numbers as they are written."""
     try:
-        return loads(text.encode("utf-8", "surrogatepass"))
+        return loads_exactly(text.encode("utf-8", "surrogatepass"))
     except InvalidJson as error:
         raise UsageFailure(f"{option}: {error}") from None
 

@@ -26,6 +26,8 @@ def run(
 ) -> None:
     """Revoke a subject, a token, a grant or a revision. It is in force at once, and cannot be taken back.
 
+    A revision stays revoked when its source is deleted and taken in again; a revoked draft stays unpublished.
+
     Subjects, tokens and grants are revoked in every namespace unless one is said. Principals without a tenant are those
     of the public one.
 

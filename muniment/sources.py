@@ -46,7 +46,8 @@ def run(
 
     `list`, `show` and `export` cover every namespace unless one is said; `delete` needs it said where several have a
     source of that ID. `export` writes the JSON lines that `ingest` reads. What is deleted or rolled back is gone for
-    every running server at once; the next reindex takes its traces out of the index files.
+    every running server at once; the next reindex takes its traces out of the index files. A revoked revision that was
+    deleted is revoked again when it comes in again; that it was is in no export.
 
     Example: muniment sources my-catalog delete SB-A-7 --tenant blue
     """

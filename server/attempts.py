@@ -1,7 +1,9 @@
 """Does what an answer rests on still hold when it leaves?
 
 One attempt reads the authority once, works, and looks again (R5). Where the scope's epoch has moved, or something that
-it used is gone, the attempt is over and the whole request runs again, at most three times.
+it used is gone, the attempt is over and the whole request runs again, at most three times. What only arrives meanwhile
+ends no attempt: an answer is of the state in which it was begun, and names it (`catalog_version`), so that a steady
+stream of new sources cannot keep answers from being made.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from evidence.access import Label
 from evidence.errors import InvalidSource
@@ -10,18 +10,10 @@ from evidence.grants import Dimension, Grant, Subject, Token
 from evidence.identity import PUBLIC, Namespace
 from evidence.label_record import parse_label
 from server.errors import Invalid
+from server.request_fields import MAX_VALUES, Closed, Name
 from server.responses import Shape
-from server.schemas import MAX_VALUES, Closed, Name
 
 Names = Annotated[list[Name], Field(max_length=MAX_VALUES)]
-
-
-class PublicQuery(BaseModel):
-    """What the URL may say."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    public: bool = False
 
 
 class AccessBody(Closed):

@@ -13,8 +13,8 @@ from evidence.canonical import Json
 from evidence.eligibility import Use
 from evidence.occurrence import Occurrence
 from evidence.validation import Finding, Shown
+from server.request_fields import Closed, Moment, Name, Text
 from server.responses import Shape
-from server.schemas import Closed, Moment, Name, Text
 
 MAX_OCCURRENCES = 256
 MAX_OFFSET = 2**31

@@ -4,13 +4,13 @@ The packet is the caller's word and decides nothing but what was cited from. Eve
 inside the bearer's own live scope (R1, R33); one that is hidden from the bearer and one that never was are one (R7).
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from evidence.access import Principal
 from evidence.canonical import Json
 from evidence.eligibility import Eligibility, Filter
 from evidence.errors import InvalidRequest
+from evidence.handles import is_handle
 from evidence.identity import RevisionKey
 from evidence.instant import Instant, parse_instant
 from evidence.native_citations import citations_of
@@ -22,8 +22,6 @@ from index.live import live_standings
 from server.citation_schemas import CitationRequest, NativeRequest, finding_record, occurrence_record
 from server.errors import Invalid
 from server.scope import scope_for, still_granted
-
-_HANDLE = re.compile(r"EV-[0-9A-HJKMNP-TV-Z]{16}")  # nothing else is worth a look into the catalog
 
 
 def validate_citations(
@@ -86,7 +84,7 @@ class _Words:
 
     def passages(self, handles: Iterable[str]) -> Mapping[str, Sequence[Passage]]:
         """The visible passages under each handle, in key order; a handle without one has none."""
-        units = {handle: self._reading.units_by_handle(handle) for handle in handles if _HANDLE.fullmatch(handle)}
+        units = self._reading.units_by_handles(handle for handle in handles if is_handle(handle))
         keys = {unit.key.revision_key for found in units.values() for unit in found}
         live = live_standings(self._reading, sorted(keys), self._eligibility)
         return {

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.errors import Malformed, RequestError, TooLarge, TooMany, Unavailable, UnsupportedMedia, problem
-from server.logs import frames
+from server.logs import for_request, frames
 
 REQUEST_ID = b"x-request-id"
 PROBLEM = b"application/problem+json"
@@ -57,6 +57,10 @@ class Edge:
             return
         request_id = self._request_id()
         scope.setdefault("state", {})["request_id"] = request_id
+        with for_request(request_id):
+            await self._answer(scope, receive, send, request_id=request_id)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, *, request_id: str) -> None:
         started = False
 
         async def send_named(message: Message) -> None:
@@ -71,13 +75,13 @@ class Edge:
             self._check_headers(scope, max_body_bytes)
             await self._app(scope, _counted(receive, max_body_bytes), send_named)
         except ClientDisconnect:
-            self._log.debug("the client went away", request_id=request_id)
+            self._log.debug("the client went away")
         except RequestError as error:
             if started:
                 raise
             await _send_problem(send_named, *problem(error), retry=isinstance(error, TooMany | Unavailable))
         except Exception as error:
-            self._log.error("request failed", request_id=request_id, error=type(error).__name__, at=frames(error))
+            self._log.error("request failed", error=type(error).__name__, at=frames(error))
             if started:
                 raise
             await _send_problem(send_named, 500, _UNEXPECTED)

@@ -2,6 +2,9 @@
 
 ServerError
 ├── StartError        the server or a command cannot begin: bad settings, key, catalog
+├── InvalidPrincipal  claims or a file that name no principal (scope)
+├── SourceFileError   a source file that cannot be read as it must be (source_place)
+├── UnknownUnit       an operator asked about a unit that the catalog does not hold
 └── RequestError      one request cannot be read, authenticated or admitted
     ├── Malformed         400  the body is no strict JSON
     ├── Unauthenticated   401
@@ -12,6 +15,10 @@ ServerError
     ├── Invalid           422  readable, but outside what is allowed; names the place
     ├── TooMany           429  your own share is used up
     └── Unavailable       503  the server is full, or its authority cannot be read
+
+Two stand apart, since nobody is ever told of them and nothing that handles a ServerError may take them for one:
+`gate.AuthorityMoved` ends one attempt at an answer, so that `attempts` begins the next; `profiles._Wrong` names a place
+in a profile, until the same module puts the file's name in front and raises StartError.
 """
 
 from typing import ClassVar
@@ -23,6 +30,10 @@ class ServerError(Exception):
 
 class StartError(ServerError):
     """The server or a command cannot begin."""
+
+
+class UnknownUnit(ServerError):
+    """No unit of the catalog has that handle or id."""
 
 
 class RequestError(ServerError):

@@ -20,17 +20,13 @@ from evidence.standing_reasons import standing_reasons
 from evidence.state import Disposition, Reason
 from evidence.unit import Unit
 from index.catalog_read import Reading
-from server.errors import Unauthenticated
+from server.errors import Unauthenticated, UnknownUnit
 from server.pipeline import Pipeline
 from server.ranking import Pinned
 from server.schemas import Channel, PacketRequest
 
 DEEPEST = 100_000  # ranks of a channel that are looked through: a minute's work for an operator at most
 CHANNELS = (Channel.LEXICAL, Channel.DENSE)
-
-
-class UnknownUnit(ValueError):
-    """No unit of the catalog has that handle or id."""
 
 
 class Step(StrEnum):

@@ -58,13 +58,16 @@ class AssemblyGate:
 
     def unusable(self, handles: Iterable[str]) -> frozenset[str]:
         """Those of these citation handles that name no unit which this caller may use now, or none at all."""
-        found: set[str] = set()
-        for handle in sorted(set(handles)):
-            keys = {unit.key.revision_key for unit in self._reading.units_by_handle(handle)}
-            live = live_standings(self._reading, sorted(keys), self._eligibility)
-            if not any(standing is Standing.USABLE for _, standing in live.values()):
-                found.add(handle)
-        return frozenset(found)
+        asked = frozenset(handles)
+        named = {
+            handle: {unit.key.revision_key for unit in units}
+            for handle, units in self._reading.units_by_handles(asked).items()
+        }
+        if not named:
+            return asked
+        live = live_standings(self._reading, {key for keys in named.values() for key in keys}, self._eligibility)
+        usable = {key for key, (_, standing) in live.items() if standing is Standing.USABLE}
+        return asked - {handle for handle, keys in named.items() if not usable.isdisjoint(keys)}
 
     def require(self, keys: Iterable[RevisionKey]) -> None:
         """Raise AuthorityMoved unless each of these revisions may be used now, with the facts it was selected with."""

@@ -7,6 +7,8 @@ gate again and is assembled (R5). Then the answer is delivered, and the authorit
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import structlog
+
 from evidence.access import Principal
 from evidence.assembly import Assembled, assemble, is_stale_version, refuse
 from evidence.canonical import Json
@@ -16,8 +18,10 @@ from evidence.means import Means
 from evidence.ranking import LayerDigests
 from evidence.request import PacketRequest as Resolved
 from evidence.state import Disposition
+from models.errors import InvalidTemplate, ModelError
 from server.attempts import Authority, Basis
-from server.errors import Invalid
+from server.errors import Invalid, Unavailable
+from server.logs import frames
 from server.ranking import Ranker, Stage
 from server.recording import Sealing
 from server.retrieval import Codes, Query
@@ -25,6 +29,8 @@ from server.schemas import PacketRequest
 from server.strategies import select
 from server.timing import Stopwatch
 from server.views import View, Views
+
+_LOG = structlog.get_logger("muniment.packets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +112,21 @@ class PacketMaker:
                 )
             except InvalidRequest as error:
                 raise Invalid(error.problem, path=error.path) from None
+            except ModelError as error:
+                raise self._cannot_write(error) from None
             basis = replace(basis, change=gate.change, revisions=gate.admitted)
         authority.reached(Stage.ASSEMBLED)
         return self._answered(assembled, view, now, query=selected.query), basis
+
+    def _cannot_write(self, error: ModelError) -> Unavailable:
+        """What a template or a tokenizer that passed every check at the start cannot do with this packet."""
+        if isinstance(error, InvalidTemplate):
+            what = f"the chat template of the model profile {error.folder}"
+        else:
+            what = f"the tokenizer {self.resolved.tokenizer}"
+        kind = type(error).__name__
+        _LOG.error("a packet could not be written", model=self.resolved.model, error=kind, at=frames(error))
+        return Unavailable(f"{what} fails on this packet: {kind}")
 
     def _failed_closed(self) -> Answered:
         now = self.authority.now()

@@ -5,13 +5,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from server.schemas import Closed, Name, Text
+from server.request_fields import Closed, Name, Text
+from server.url_query import UrlQuery
 
 MAX_LISTED = 1000
 MAX_CLAIM = 4096  # code points
 MAX_EVALUATORS = 16
 
-Limit = Annotated[int, Field(strict=False, ge=1, le=MAX_LISTED)]  # from a URL, where a number is a text
+Limit = Annotated[int, Field(ge=1, le=MAX_LISTED)]
 Passage = Annotated[Text, Field(min_length=1, max_length=MAX_CLAIM)]
 
 
@@ -25,17 +26,17 @@ class ReviewState(StrEnum):
     UNRESOLVED = "unresolved"
 
 
-class AuditQuery(Closed):
+class AuditQuery(UrlQuery):
     """The parameters of `GET /v1/audit/{packet_id}`."""
 
     after: Name | None = Field(None, description="the request id behind which to go on")
     limit: Limit = Field(100, description="runs wanted, in the order they were kept")
 
 
-class ReviewsQuery(Closed):
+class ReviewsQuery(UrlQuery):
     """The parameters of `GET /v1/reviews`."""
 
-    state: Annotated[ReviewState, Field(strict=False)] | None = Field(None, description="only reviews in this state")
+    state: ReviewState | None = Field(None, description="only reviews in this state")
     packet_id: Name | None = Field(None, description="only reviews of this packet")
     after: Name | None = Field(None, description="the review id behind which to go on")
     limit: Limit = Field(100, description="reviews wanted, in the order they were opened")

@@ -15,6 +15,7 @@ from itertools import count
 
 import msgspec
 import structlog
+from structlog.typing import FilteringBoundLogger
 
 from evidence.canonical import Json, canonical
 from evidence.eligibility import Eligibility
@@ -68,7 +69,6 @@ class Recorder:
         self._max_runs, self._longest = max_runs, timedelta(days=max_days)
         self._clock = clock
         self._sealed = count(1)
-        self._log = structlog.get_logger("muniment.recording")
 
     def begin(self, request_id: str) -> "Recording":
         """The record of one request."""
@@ -109,7 +109,7 @@ class Recorder:
                 )
             )
         except RecordsFault as error:
-            self._log.error("an answer could not be recorded", reason=str(error), at=frames(error))
+            self._log_of(sealed).error("an answer could not be recorded", reason=str(error), at=frames(error))
             raise Unavailable("the answer could not be recorded, so there is none; try again") from error
 
     def complete(self, number: int, sealed: SealedManifest) -> None:
@@ -119,7 +119,7 @@ class Recorder:
             if next(self._sealed) % RUNS_BETWEEN_PRUNING == 0:
                 self.prune()
         except RecordsFault as error:
-            self._log.error("a record could not be completed", reason=str(error), at=frames(error))
+            self._log_of(sealed).error("a record could not be completed", reason=str(error), at=frames(error))
 
     def look_up(self, named: NamedExactly, sealed: SealedManifest) -> tuple[Finding, ...] | None:
         """What the request named and its caller may not see; None where the catalog could not be asked."""
@@ -129,8 +129,13 @@ class Recorder:
             with self._catalog.read() as reading:
                 return find_unauthorized(named, scope=sealed.eligibility.scope, reading=reading)
         except IndexFault as error:
-            self._log.error("what a request named could not be looked up", error=type(error).__name__)
+            self._log_of(sealed).error("what a request named could not be looked up", error=type(error).__name__)
             return None
+
+    def _log_of(self, sealed: SealedManifest) -> FilteringBoundLogger:
+        """A log whose lines name the packet and the run, as the audit does (R31)."""
+        log: FilteringBoundLogger = structlog.get_logger("muniment.recording")
+        return log.bind(packet_id=sealed.packet_id, request_id=sealed.request_id)
 
 
 class Recording:
@@ -149,7 +154,8 @@ class Recording:
         self._withdraw()
         sealed = _sealed(body, sealing, self._request_id)
         number = self._recorder.keep(body, sealed)
-        self._kept = _Kept(number=number, sealed=sealed, named=named_exactly(sealing.request, _role_states(body)))
+        named = named_exactly(sealing.request, sealing.eligibility, _role_states(body))
+        self._kept = _Kept(number=number, sealed=sealed, named=named)
 
     def seal(self) -> None:
         """Once the answer has left: say so, with what the request named and its caller may not see. Never raises."""

@@ -6,7 +6,7 @@ replays the same scores (R10).
 """
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from evidence.canonical import digest_bytes
 from evidence.errors import InvalidManifest
 from evidence.layers import Layer
 from evidence.replay import Verdict, check_manifest, compare
+from evidence.written_number import MAX_DIGITS, written_number
 from server.errors import Forbidden, Invalid, RequestError
 from server.parsing import parse
 from server.pipeline import Pipeline
@@ -76,7 +77,7 @@ def _request(recorded: Mapping[str, Any], pipeline: Pipeline) -> PacketRequest |
             "conversation": [{"role": turn["role"], "content": turn["content"]} for turn in asked["conversation"]],
             "tool_results": [_tool_result(result) for result in asked["tool_results"]],
         }
-    except (KeyError, TypeError, ValueError, ArithmeticError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise Invalid("describes no request", path="$.manifest.request") from None
     try:
         return parse(body, PacketRequest)
@@ -85,15 +86,18 @@ def _request(recorded: Mapping[str, Any], pipeline: Pipeline) -> PacketRequest |
 
 
 def _fusion(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fusion of a request from its normalized form: a weight is a fraction there, and a float in a body."""
+    """The fusion of a request from its normalized form: a weight is a fraction there, and a decimal in a body."""
     if "dense_weight" not in record:
         return dict(record)
-    return {**record, "dense_weight": float(Fraction(record["dense_weight"]))}
+    numerator, _, denominator = record["dense_weight"].partition("/")
+    weight = Fraction(int(numerator), int(denominator or 1))  # from integers: in a text, 1e999999999 is a number too
+    exactly = Context(prec=MAX_DIGITS, traps=[Inexact])
+    return {**record, "dense_weight": exactly.divide(Decimal(weight.numerator), Decimal(weight.denominator))}
 
 
 def _tool_result(record: Mapping[str, Any]) -> dict[str, Any]:
     rows = [
-        [float(Decimal(cell["decimal"])) if isinstance(cell, dict) else cell for cell in row] for row in record["rows"]
+        [written_number(cell["decimal"]) if isinstance(cell, dict) else cell for cell in row] for row in record["rows"]
     ]
     return {"tool": record["tool"], "columns": record["columns"], "rows": rows}
 

@@ -1,7 +1,6 @@
 """What does a request mean once defaults, clock, caller and the operator's files are known?"""
 
 from dataclasses import replace
-from decimal import Decimal
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from evidence.adapters import Adapter
 from evidence.authority_rules import AuthorityRules
 from evidence.budget import Budget, TokenMeter
 from evidence.canonical import Json
-from evidence.conversation import ExtractiveSummarizer, Turn
+from evidence.conversation import ExtractiveSummarizer, number_turns
 from evidence.eligibility import Eligibility
 from evidence.errors import InvalidRequest
 from evidence.instant import Instant, parse_instant
@@ -133,15 +132,12 @@ class Requests:
             on_overflow=request.on_overflow,
             adapter=request.adapter or model.adapter,
             model=request.model,
-            conversation=tuple(
-                Turn(id=f"T-{place}", role=turn.role.value, content=turn.content)
-                for place, turn in enumerate(request.conversation, start=1)
-            ),
+            conversation=number_turns((turn.role.value, turn.content) for turn in request.conversation),
             tool_results=tuple(
                 ToolResult(
                     tool=result.tool,
                     columns=tuple(result.columns),
-                    rows=tuple(tuple(_cell(value) for value in row) for row in result.rows),
+                    rows=tuple(map(tuple, result.rows)),
                 )
                 for result in request.tool_results
             ),
@@ -233,11 +229,6 @@ def _profile_record(profile: Profile) -> dict[str, Json]:
         "reserved_output_tokens": profile.reserved_output_tokens,
         "digests": dict(profile.digests),
     }
-
-
-def _cell(value: str | bool | int | float | None) -> str | bool | int | Decimal | None:
-    """A cell as evidence takes it: a number with a fraction as the decimal that the body wrote."""
-    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def _match(asked: MatchBody, principal: Principal) -> Match:

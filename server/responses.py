@@ -169,6 +169,7 @@ class ProblemShape(Shape):
     status: int
     detail: str
     path: str | None = None
+    line: int | None = None
 
 
 class HealthAnswer(Shape):

@@ -15,8 +15,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.background import BackgroundTask
 
 from evidence.access import Principal
+from evidence.canonical import Json
 from evidence.grants import Revocations
-from evidence.strict_json import InvalidJson, loads
+from evidence.strict_json import InvalidJson, loads_exactly
 from index.catalog import Catalog
 from index.errors import IndexFault
 from server.admission import Admission
@@ -29,9 +30,10 @@ from server.parsing import Body, parse
 from server.pipeline import Pipeline
 from server.recording import Recorder
 from server.responses import CatalogAnswer, HealthAnswer, PacketAnswer, SearchAnswer
-from server.schemas import PacketRequest, SearchRequest
+from server.schemas import CatalogQuery, PacketRequest, SearchRequest
 from server.scope import principal_of_claims, require, still_granted
 from server.tokens import MAX_TOKEN_BYTES, verify
+from server.url_query import parameters, read_query
 
 Done = TypeVar("Done")
 router = APIRouter()
@@ -71,14 +73,16 @@ async def packets(request: Request) -> Response:
         return Response(status_code=NOBODY_THERE)
     metrics: Metrics = request.app.state.metrics
     metrics.packet(done)
+    _tell(done)
     return Response(written[-1], media_type="application/json", background=BackgroundTask(recording.seal))
 
 
-@router.get("/v1/catalog", response_model=CatalogAnswer, tags=["retrieve"])
-async def catalog(request: Request, purpose: str | None = None) -> Response:
+@router.get("/v1/catalog", response_model=CatalogAnswer, openapi_extra=parameters(CatalogQuery), tags=["retrieve"])
+async def catalog(request: Request) -> Response:
     """What of the catalog is visible to the caller, counted."""
     principal = await caller(request, granted="search")
-    return await answer(request, principal, lambda pipeline: pipeline.overview(principal, purpose=purpose))
+    query = read_query(request, CatalogQuery)
+    return await answer(request, principal, lambda pipeline: pipeline.overview(principal, purpose=query.purpose))
 
 
 @router.get("/health/live", response_model=HealthAnswer, tags=["health"])
@@ -138,9 +142,22 @@ async def read_body(request: Request, schema: type[Body]) -> Body:
     return await anyio.to_thread.run_sync(_read, body, schema)  # a large body must not hold up other requests
 
 
+def _tell(body: Mapping[str, Json]) -> None:
+    """One line for each packet answered: its id beside the request's, how it ended, and how long each step took."""
+    run = body["run"]
+    assert isinstance(run, Mapping)
+    _LOG.info(
+        "a packet was answered",
+        packet_id=body["packet_id"],
+        disposition=body["disposition"],
+        state=body["state"],
+        milliseconds=run["milliseconds"],
+    )
+
+
 def _read(body: bytes, schema: type[Body]) -> Body:
     try:
-        record = loads(body)
+        record = loads_exactly(body)
     except InvalidJson as error:
         raise Malformed(str(error)) from None
     return parse(record, schema)

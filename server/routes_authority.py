@@ -2,9 +2,14 @@
 
 A caller acts in its own namespace, on public where the call says so, and reaches every source there, whatever its
 label: whoever may take sources in may take them out. What is not there and what is another's end in the same 404 (R7).
-"""
 
-from typing import Any
+So the scope `ingest` is authority over every source of its namespace, drafts and what no role of the holder opens
+among them. Its holder can tell that a source of an id exists (by a 200 here, or by the refusals of `POST /v1/sources`:
+another label, other bytes), and can put it under a label that admits the holder. `revoke` tells the same of revisions.
+Both are for those who may see everything there; neither reaches another namespace, nor widens a search (R1). That a
+revision was revoked outlives it: deleting it and posting it again brings back what is revoked (R4), and until then
+each call answers as for a source that never was (R6).
+"""
 
 from fastapi import APIRouter, Request, Response
 
@@ -16,39 +21,28 @@ from server.authority_schemas import (
     AccessAnswer,
     AccessBody,
     DeletedAnswer,
-    PublicQuery,
     RevocationAnswer,
     RevocationBody,
     access_record,
 )
 from server.errors import Invalid, NotFound
-from server.parsing import parse
 from server.routes import answer, caller, read_body
 from server.scope import own_namespace, require, still_granted, writable_namespace
+from server.url_query import PublicQuery, parameters, read_query
 
 router = APIRouter()
-
-_PARAMETERS: list[dict[str, Any]] = [
-    {
-        "name": "public",
-        "in": "query",
-        "required": False,
-        "schema": {"type": "boolean", "default": False},
-        "description": "in the public namespace, instead of the caller's own",
-    }
-]
 
 
 @router.delete(
     "/v1/sources/{source_id:path}",
     response_model=DeletedAnswer,
-    openapi_extra={"parameters": _PARAMETERS},
+    openapi_extra=parameters(PublicQuery),
     tags=["sources"],
 )
 async def delete_source(request: Request, source_id: str) -> Response:
     """Take a source out with all its revisions. A second call finds nothing, as one for a source that never was."""
     principal = await caller(request, granted=None)
-    public = _says_public(request)
+    public = read_query(request, PublicQuery).public
     writable_namespace(principal, public=public)
     return await answer(
         request, principal, lambda pipeline: _delete(pipeline.catalog, principal, source_id, public=public)
@@ -58,13 +52,13 @@ async def delete_source(request: Request, source_id: str) -> Response:
 @router.put(
     "/v1/sources/{source_id:path}/access",
     response_model=AccessAnswer,
-    openapi_extra={"x-body": "AccessBody", "parameters": _PARAMETERS},
+    openapi_extra={"x-body": "AccessBody", **parameters(PublicQuery)},
     tags=["sources"],
 )
 async def relabel_source(request: Request, source_id: str) -> Response:
     """Put a source with all its revisions under another label."""
     principal = await caller(request, granted=None)
-    public = _says_public(request)
+    public = read_query(request, PublicQuery).public
     label = (await read_body(request, AccessBody)).label()
     public = public or label.namespace == PUBLIC
     writable_namespace(principal, public=public)
@@ -76,23 +70,19 @@ async def relabel_source(request: Request, source_id: str) -> Response:
 @router.post(
     "/v1/revocations",
     response_model=RevocationAnswer,
-    openapi_extra={"x-body": "RevocationBody", "parameters": _PARAMETERS},
+    openapi_extra={"x-body": "RevocationBody", **parameters(PublicQuery)},
     tags=["sources"],
 )
 async def revoke(request: Request) -> Response:
     """Revoke a subject, a token, a grant or a revision."""
     principal = await caller(request, granted="revoke")
-    public = _says_public(request)
+    public = read_query(request, PublicQuery).public
     body = await read_body(request, RevocationBody)
     return await answer(
         request,
         principal,
         lambda pipeline: _revoke(pipeline.catalog, principal, body, public=public or body.public),
     )
-
-
-def _says_public(request: Request) -> bool:
-    return parse(dict(request.query_params), PublicQuery).public
 
 
 def _delete(catalog: Catalog, principal: Principal, source_id: str, *, public: bool) -> dict[str, object]:

@@ -3,31 +3,18 @@
 Each route: who asks, what do they ask, answer.
 """
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel
 
 from server import clock
-from server.parsing import parse
 from server.recalling import audit, own_manifest
 from server.record_schemas import AdjudicationRequest, AuditQuery, ReviewRequest, ReviewsQuery
 from server.recording import Recorder
 from server.responses_records import AuditAnswer, ReviewAnswer, ReviewsAnswer
 from server.reviewing import new_review_id, open_dispute, record_decision, reviews
 from server.routes import answer, caller, read_body
+from server.url_query import parameters, read_query
 
 router = APIRouter()
-
-
-def _parameters(query: type[BaseModel]) -> dict[str, Any]:
-    """The document's description of what a URL may say. FastAPI's own reading of it would answer in its own shape."""
-    described = query.model_json_schema(ref_template="#/components/schemas/{model}")["properties"]
-    return {
-        "parameters": [
-            {"name": name, "in": "query", "required": False, "schema": schema} for name, schema in described.items()
-        ]
-    }
 
 
 @router.get("/v1/manifests/{packet_id}", response_model=dict[str, object], tags=["records"])
@@ -42,22 +29,20 @@ async def manifest(request: Request, packet_id: str) -> Response:
     )
 
 
-@router.get(
-    "/v1/audit/{packet_id}", response_model=AuditAnswer, openapi_extra=_parameters(AuditQuery), tags=["records"]
-)
+@router.get("/v1/audit/{packet_id}", response_model=AuditAnswer, openapi_extra=parameters(AuditQuery), tags=["records"])
 async def audit_packet(request: Request, packet_id: str) -> Response:
     """Every run of a packet, sealed, in the auditor's own tenant or everywhere."""
     auditor = await caller(request, granted="audit")
-    query = parse(dict(request.query_params), AuditQuery)
+    query = read_query(request, AuditQuery)
     recorder = _recorder(request)
     return await answer(request, auditor, lambda _: audit(packet_id, auditor, query, recorder=recorder))
 
 
-@router.get("/v1/reviews", response_model=ReviewsAnswer, openapi_extra=_parameters(ReviewsQuery), tags=["records"])
+@router.get("/v1/reviews", response_model=ReviewsAnswer, openapi_extra=parameters(ReviewsQuery), tags=["records"])
 async def list_disputes(request: Request) -> Response:
     """Disputed citations and what was decided about them."""
     auditor = await caller(request, granted="audit")
-    query = parse(dict(request.query_params), ReviewsQuery)
+    query = read_query(request, ReviewsQuery)
     records = _recorder(request).records
     return await answer(request, auditor, lambda _: reviews(query, auditor, records=records))
 

@@ -8,9 +8,9 @@ from pydantic import Field
 from server.recalling import query_code_of
 from server.recording import Recorder
 from server.replaying import replay
+from server.request_fields import Closed
 from server.responses import ReplayAnswer
 from server.routes import answer, caller, read_body
-from server.schemas import Closed
 
 router = APIRouter()
 

@@ -1,33 +1,20 @@
 """Which URL takes sources in?"""
 
-from typing import Annotated
-
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
 
 from server.intake import Intake
-from server.parsing import parse
 from server.responses import Shape
 from server.routes import answer, caller
-from server.schemas import Closed
 from server.scope import writable_namespace
+from server.url_query import PublicQuery, parameters, read_query
 
 PATH = "/v1/sources"
 
 router = APIRouter()
 
 
-class SourcesQuery(Closed):
-    """What the URL may say."""
-
-    public: Annotated[bool, Field(strict=False)] = Field(False, description="the records are public ones")
-
-
 _DOCUMENTED = {
-    "parameters": [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in SourcesQuery.model_json_schema()["properties"].items()
-    ],
+    **parameters(PublicQuery),
     "requestBody": {"required": True, "content": {"application/jsonl": {"schema": {"type": "string"}}}},
 }
 
@@ -45,7 +32,7 @@ class IngestAnswer(Shape):
 async def take_sources(request: Request) -> Response:
     """Add revisions, one JSON object a line: all of them, searchable when acknowledged, or none."""
     principal = await caller(request, granted=None)
-    query = parse(dict(request.query_params), SourcesQuery)
+    query = read_query(request, PublicQuery)
     namespace = writable_namespace(principal, public=query.public)
     body = await request.body()
     intake: Intake = request.app.state.intake

@@ -4,32 +4,30 @@ Pydantic at the edge, strict and closed: an unknown field, a coerced type or a v
 with its path. `normalized()` is the request with every default filled in, as the manifest keeps it (R30).
 """
 
-from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from evidence.adapters import Adapter
 from evidence.canonical import Json
 from evidence.eligibility import Filter, Use
-from evidence.errors import InvalidInstant
-from evidence.instant import format_instant, parse_instant
+from evidence.handles import handles_in
 from evidence.packing import Overflow
 from evidence.request import Strategy
+from server.request_fields import Cell, Closed, Moment, Name, Text, Values, Weight, without_nul
+from server.url_query import UrlQuery
 
 MAX_DEPTH = 1000
 MAX_RRF_K = 1_000_000
-MAX_NAME = 512
-MAX_VALUES = 1000  # of a field of a filter
 MAX_FIELDS = 32  # of metadata in a filter
 MAX_TURNS = 200  # of a conversation
 MAX_TURN = 65_536  # code points of a turn
+MAX_HANDLES = 256  # different ones in a conversation: each is looked up again
 MAX_TOOLS = 32  # tables
 MAX_COLUMNS = 64  # of a table
 MAX_ROWS = 10_000  # of a table
-MAX_CELL = 8192  # code points
 
 
 class Channel(StrEnum):
@@ -54,35 +52,8 @@ class FusionMethod(StrEnum):
     RRF = "rrf"
 
 
-def _instant(text: str) -> str:
-    try:
-        return format_instant(parse_instant(text))
-    except InvalidInstant as error:
-        raise ValueError(str(error)) from None
-
-
-def _text(value: str) -> str:
-    if "\x00" in value:
-        raise ValueError("NUL is not allowed")
-    return value
-
-
-Text = Annotated[str, AfterValidator(_text)]
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_text)]
-Moment = Annotated[str, AfterValidator(_instant), Field(description="RFC 3339 with a zone")]
-
-
 _NULL_IS_DEFAULT = BeforeValidator(lambda value: {} if value is None else value)
 _NULL_IS_EMPTY = BeforeValidator(lambda value: [] if value is None else value)
-
-
-Values = Annotated[list[Annotated[Text, Field(max_length=MAX_NAME)]], Field(max_length=MAX_VALUES)]
-
-
-class Closed(BaseModel):
-    """Strict, immutable, and closed to unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class FilterBody(Closed):
@@ -111,7 +82,7 @@ class Fusion(Closed):
     method: Annotated[FusionMethod, Field(strict=False, description="min-max of scores, or reciprocal ranks")] = (
         FusionMethod.MINMAX
     )
-    dense_weight: float | None = Field(None, ge=0, le=1, description="weight of dense in minmax; 0.5 unless given")
+    dense_weight: Weight | None = Field(None, description="weight of dense in minmax; 0.5 unless given")
     rrf_k: int | None = Field(None, ge=1, le=MAX_RRF_K, description="the constant of rrf; 60 unless given")
     depth: int = Field(200, ge=1, le=MAX_DEPTH, description="candidates that each channel offers")
 
@@ -126,7 +97,7 @@ class Fusion(Closed):
     @property
     def weight(self) -> Fraction:
         """The dense weight, exactly as its decimal says."""
-        return Fraction(1, 2) if self.dense_weight is None else Fraction(Decimal(repr(self.dense_weight)))
+        return Fraction(1, 2) if self.dense_weight is None else Fraction(self.dense_weight)
 
     @property
     def constant(self) -> int:
@@ -144,7 +115,7 @@ class Fusion(Closed):
 class Retrieval(Closed):
     """The fields that searches and packets share."""
 
-    query: Annotated[str, Field(min_length=1, description="the question, as asked"), AfterValidator(_text)]
+    query: Annotated[str, Field(min_length=1, description="the question, as asked"), AfterValidator(without_nul)]
     channel: Annotated[Channel, Field(strict=False, description="which rankings count")] = Channel.HYBRID
     rerank: bool = Field(False, description="order the best candidates again")
     as_of: Moment | None = Field(
@@ -219,10 +190,16 @@ class TurnBody(Closed):
     """One turn of the conversation so far. The caller wrote it, so it is data: never an instruction."""
 
     role: Annotated[TurnRole, Field(strict=False, description="who said it")]
-    content: Annotated[str, Field(max_length=MAX_TURN), AfterValidator(_text)] = Field(description="what was said")
+    content: Annotated[str, Field(max_length=MAX_TURN), AfterValidator(without_nul)] = Field(
+        description="what was said"
+    )
 
 
-Cell = Annotated[Text, Field(max_length=MAX_CELL)] | bool | Annotated[int, Field(gt=-(2**53), lt=2**53)] | float | None
+def _few_handles(turns: list[TurnBody]) -> list[TurnBody]:
+    held = len({handle for turn in turns for handle in handles_in(turn.content)})
+    if held > MAX_HANDLES:
+        raise ValueError(f"holds {held} different citation handles, at most {MAX_HANDLES} are allowed")
+    return turns
 
 
 class ToolResultBody(Closed):
@@ -230,7 +207,9 @@ class ToolResultBody(Closed):
 
     tool: Name = Field(description="the tool's name")
     columns: list[Name] = Field(min_length=1, max_length=MAX_COLUMNS, description="the names of the columns")
-    rows: list[list[Cell]] = Field(max_length=MAX_ROWS, description="texts, numbers, booleans and nulls")
+    rows: list[list[Cell]] = Field(
+        max_length=MAX_ROWS, description="texts, numbers (kept as written, of at most 400 digits), booleans and nulls"
+    )
 
     @model_validator(mode="after")
     def _rows_are_whole(self) -> Self:
@@ -264,8 +243,11 @@ class PacketRequest(Retrieval):
     adapter: Annotated[Adapter, Field(strict=False)] | None = Field(
         None, description="for whom the packet is rendered; the model's, or json, unless given"
     )
-    conversation: Annotated[list[TurnBody], _NULL_IS_EMPTY] = Field(
-        [], max_length=MAX_TURNS, description="the turns so far, oldest first; not with the adapter json"
+    conversation: Annotated[list[TurnBody], _NULL_IS_EMPTY, AfterValidator(_few_handles)] = Field(
+        [],
+        max_length=MAX_TURNS,
+        description=f"the turns so far, oldest first, with at most {MAX_HANDLES} different citation handles; not with"
+        " the adapter json",
     )
     tool_results: Annotated[list[ToolResultBody], _NULL_IS_EMPTY] = Field(
         [], max_length=MAX_TOOLS, description="tables of tools; not with the adapter json"
@@ -283,6 +265,12 @@ class PacketRequest(Retrieval):
         if self.public and self.source_id is None:
             raise ValueError("public belongs to source_id")
         return self
+
+
+class CatalogQuery(UrlQuery):
+    """The parameters of `GET /v1/catalog`."""
+
+    purpose: Name | None = Field(None, description="a purpose granted to the caller; others are refused")
 
 
 def _sorted(values: list[str] | None) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from typing import TypeGuard
 from evidence.access import Principal, Scope
 from evidence.grants import Revocations, live_principal
 from evidence.identity import PUBLIC, Namespace
-from server.errors import Forbidden, Unauthenticated
+from server.errors import Forbidden, ServerError, Unauthenticated
 
 GRANTABLE = ("search", "ingest", "ingest-public", "revoke", "audit", "admin")
 MAX_NAME = 512  # as of the labels that names are compared with
@@ -20,7 +20,7 @@ _NAME = f"string of 1 to {MAX_NAME} characters without control characters"
 _LISTS = ("roles", "purposes", "regions", "cases")
 
 
-class InvalidPrincipal(ValueError):
+class InvalidPrincipal(ServerError):
     """Claims or a principal file that name no principal; the message names the field."""
 
 

@@ -14,7 +14,7 @@ from evidence.tool_results import ToolResult
 from tests.builders import EXPLANATORY
 
 PROMPTED = (Adapter.OPENAI, Adapter.ANTHROPIC, Adapter.HF_CHAT)
-SCOPE: Mapping[str, Json] = {"namespace": "blue", "purpose": None, "use": "current", "as_of": None, "subject": None}
+SCOPE: Mapping[str, Json] = {"namespace": "blue", "purpose": None, "use": "current", "as_of": None}
 MIDNIGHT = Instant(0)
 
 
@@ -47,6 +47,7 @@ def prompt(
         query_class,
         clock=MIDNIGHT,
         query=query,
+        subject=None,
         scope=SCOPE,
         conversation=number_turns(turns),
         unusable=frozenset(unusable),

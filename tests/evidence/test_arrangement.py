@@ -59,10 +59,7 @@ def test_whoever_contradicts_a_unit_stands_beside_it() -> None:
     assert names(found) == ["A#0", "B#0", "S-1#0", "S-2#0"]
     assert named(found.brought_in) == ["B#0"]
     assert found.is_conflicting
-    group = found.group_of(0)
-    assert group is not None
-    assert group == found.group_of(1) == found.groups[0]
-    assert found.group_of(2) is None
+    assert found.group_at == (found.groups[0], found.groups[0], None, None)
 
 
 def test_a_conflict_that_a_rule_settles_is_no_open_one() -> None:
@@ -74,14 +71,22 @@ def test_a_conflict_that_a_rule_settles_is_no_open_one() -> None:
     assert not found.is_conflicting
 
 
+def test_one_open_conflict_beside_a_settled_one_is_left_to_decide() -> None:
+    """R18, R19."""
+    settled = [saying("A", "25", authority="manufacturer"), saying("B", "30", authority="forum")]
+    still_open = [saying("C", "1", key="min"), saying("D", "2", key="min")]
+
+    assert arranged([*settled, *still_open], by=rules(MANUFACTURER_FIRST)).is_conflicting
+
+
 def test_a_group_is_one_block_and_anything_else_a_block_of_its_own() -> None:
     """R19, R21."""
     one, other = saying("A", "25"), saying("B", "30")
 
     assert arranged([PLAIN[0], one, PLAIN[1]], other).blocks() == (
-        Block(positions=(0,), tier=Tier.BACKGROUND),
-        Block(positions=(1, 2), tier=Tier.CONFLICT),
-        Block(positions=(3,), tier=Tier.BACKGROUND),
+        Block(positions=(0,), tier=Tier.BACKGROUND, roles=frozenset()),
+        Block(positions=(1, 2), tier=Tier.CONFLICT, roles=frozenset()),
+        Block(positions=(3,), tier=Tier.BACKGROUND, roles=frozenset()),
     )
 
 
@@ -90,7 +95,7 @@ def test_a_group_that_touches_a_mandatory_role_is_mandatory() -> None:
     asked = request(requirements=[requires("limit", claim("max", "30"))])
 
     found = arranged([saying("A", "25")], saying("B", "30"), asked=asked)
-    assert found.blocks() == (Block(positions=(0, 1), tier=Tier.MANDATORY),)
+    assert found.blocks() == (Block(positions=(0, 1), tier=Tier.MANDATORY, roles=frozenset({"limit"})),)
 
 
 def test_a_duplicate_is_out_before_packing() -> None:

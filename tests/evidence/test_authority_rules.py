@@ -47,7 +47,6 @@ def test_a_settlement_names_the_rule_and_the_version_of_the_rules() -> None:
         rule="manufacturer-first",
         rules="house",
         version="3",
-        prevailing=(BEST.unit.key,),
         overruled=(SECOND.unit.key,),
     )
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -45,8 +46,8 @@ def test_the_order_of_a_mapping_does_not_change_a_byte(value: dict[str, Json], r
     assert canonical({key: value[key] for key in keys}) == canonical(value)
 
 
-@pytest.mark.parametrize("value", [0.5, 1.0, [0.0], {"a": {"b": (1, 2.5)}}, float("nan")])
-def test_a_float_has_no_canonical_form_anywhere(value: object) -> None:
+@pytest.mark.parametrize("value", [0.5, 1.0, [0.0], {"a": {"b": (1, 2.5)}}, float("nan"), Decimal("0.5")])
+def test_a_float_or_a_decimal_has_no_canonical_form_anywhere(value: object) -> None:
     with pytest.raises(NotCanonical):
         canonical(value)  # type: ignore[arg-type] # the type forbids it too
 

@@ -1,6 +1,7 @@
 """Which evidence is in conflict, what it brings in, and who decides (R8, R18, R19)."""
 
 import random
+from typing import Never
 
 from evidence.authority_rules import NO_RULES
 from evidence.conflict import find_conflicts
@@ -30,7 +31,7 @@ def test_units_that_make_one_claim_with_different_values_are_in_conflict() -> No
 
     assert groups(found) == [["A#0", "B#0"]]
     assert found.groups[0].keys == ("max",)
-    assert found.is_open
+    assert found.groups[0].is_open
 
 
 def test_the_same_value_in_another_spelling_is_no_conflict() -> None:
@@ -42,7 +43,6 @@ def test_another_claim_with_another_value_is_no_conflict() -> None:
     found = conflicts([saying("A", "25"), saying("B", "30", key="min")])
 
     assert groups(found) == []
-    assert not found.is_open
 
 
 def test_equal_or_similar_text_is_never_a_conflict() -> None:
@@ -218,11 +218,11 @@ def test_a_rule_settles_a_group_and_both_sides_stay() -> None:
 
     group = found.groups[0]
     assert named(keys(found.selection)) == ["A#0", "B#0"]
-    assert not found.is_open
+    assert not group.is_open
     assert [group.reason(unit) for unit in group.members] == [Reason.OVERRULED, Reason.INCLUDED]
 
 
-def test_one_open_group_leaves_the_whole_selection_open() -> None:
+def test_a_group_that_no_rule_is_about_stays_open_beside_one_that_is_settled() -> None:
     found = conflicts(
         [
             saying("A", "25", authority="dealer"),
@@ -234,7 +234,6 @@ def test_one_open_group_leaves_the_whole_selection_open() -> None:
     )
 
     assert [group.is_open for group in found.groups] == [False, True]
-    assert found.is_open
 
 
 def test_an_overruled_unit_loses_what_it_disagrees_on_and_keeps_its_other_claims() -> None:
@@ -277,9 +276,9 @@ def test_the_record_names_members_sides_owners_and_what_a_rule_decided() -> None
 
 
 def test_a_packet_shows_a_group_by_the_handles_of_its_members_in_the_order_of_the_evidence() -> None:
-    pair = [saying("A", "25", authority="dealer", owner="ann"), saying("B", "30", authority="manufacturer")]
+    pair = [saying("B", "30", authority="manufacturer"), saying("A", "25", authority="dealer", owner="ann")]
     handles = dict(
-        zip([pair[1].unit.key, UnitKey(BLUE, "N", "1", 0), pair[0].unit.key], ["EV-b", "EV-n", "EV-a"], strict=True)
+        zip([UnitKey(BLUE, "N", "1", 0), pair[0].unit.key, pair[1].unit.key], ["EV-n", "EV-b", "EV-a"], strict=True)
     )
 
     group = conflicts(pair, by=rules(MANUFACTURER_FIRST)).groups[0]
@@ -308,6 +307,33 @@ def test_a_group_that_was_left_out_whole_is_still_shown() -> None:
     )
     assert (shown["handles"], shown["left_out"]) == ([], True)
     assert (shown["key"], shown["keys"], shown["owners"], shown["resolution"]) == (None, [], ["bob"], None)
+
+
+def test_the_members_of_a_group_are_in_identity_order_and_arranged_as_the_selection_is() -> None:
+    """R11."""
+    found = conflicts([saying("B", "30"), saying("N", "n", key="other"), saying("C", "40")], saying("A", "25"))
+
+    group = found.groups[0]
+    assert named(group.members) == ["A#0", "B#0", "C#0"]
+    assert named(group.arranged) == ["B#0", "C#0", "A#0"]
+    assert named(keys(found.selection))[:3] == named(group.arranged)
+
+
+def test_a_group_is_shown_by_looking_up_its_own_members_and_nothing_else() -> None:
+    """However many units the packet holds: it is shown anew for each packet that is measured."""
+    group = conflicts([saying("A", "25"), saying("B", "30")]).groups[0]
+    asked: list[object] = []
+
+    class Handles(dict[UnitKey, str]):
+        def __contains__(self, unit: object) -> bool:
+            asked.append(unit)
+            return super().__contains__(unit)
+
+        def items(self) -> Never:
+            raise AssertionError("every unit of the packet was gone through")
+
+    assert group.shown(Handles({group.members[1]: "EV-b"}))["handles"] == ["EV-b"]
+    assert asked == list(group.members)
 
 
 def test_who_is_in_a_group_does_not_depend_on_the_order_of_the_selection() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.canonical import Json
-from evidence.conversation import ExtractiveSummarizer, FoldedConversation, Role, Turn, fold, handles_in, number_turns
+from evidence.conversation import ExtractiveSummarizer, FoldedConversation, Role, Turn, fold, handles_of, number_turns
 from evidence.render import render_json
 
 HANDLE = "EV-0123456789ABCDEF"
@@ -165,7 +165,7 @@ def test_a_turn_that_cites_what_may_still_be_used_stays() -> None:
     ],
 )
 def test_handles_are_found_wherever_they_stand(text: str, found: set[str]) -> None:
-    assert handles_in(number_turns([("user", text)])) == found
+    assert handles_of(number_turns([("user", text)])) == found
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_claim_that_is_overruled_still_touches_a_mandatory_role() -> None:
     assessment = assessed([requires("limit", claim("max", "30"))], BEST, LOSER, by=SETTLING)
 
     assert assessment.mandatory == {1}
-    assert assessment.conditional == frozenset()
+    assert assessment.roles[1] == ()
 
 
 def test_who_is_in_an_open_conflict_is_told_by_position() -> None:

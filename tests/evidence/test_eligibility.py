@@ -196,6 +196,20 @@ def test_a_draft_is_seen_only_for_draft_use_with_scope_ingest_in_its_own_namespa
     assert draft_is_visible(namespace="public", tenant=None, scopes="ingest search", use=Use.DRAFT)
 
 
+def test_a_revoked_draft_is_seen_by_whom_the_draft_was_and_used_by_nobody() -> None:
+    """R3, R4: revoking publishes nothing."""
+    facts = revision("A", status=Status.REVOKED, was_draft=True)
+    author, reader = (
+        Scope(principal=principal(scope=scopes), purpose=None) for scopes in (["ingest", "search"], ["search"])
+    )
+
+    assert [is_visible(facts, scope=scope, use=use) for scope in (author, reader) for use in Use] == [
+        *(use is Use.DRAFT for use in Use),
+        *(False for _ in Use),
+    ]
+    assert usable([facts], eligibility(author.principal, use=Use.DRAFT)) == []
+
+
 def test_a_draft_needs_its_label_to_admit_as_any_revision_does() -> None:
     scope = Scope(principal=principal(scope=["ingest"]), purpose=None)
     facts = revision("A", status=Status.DRAFT, under=label(roles=["legal"]))

@@ -148,7 +148,7 @@ def test_the_packing_says_what_was_tried_and_by_which_rules() -> None:
     ]["packing"]
     assert packing["policy"] == {
         "name": "whole-units",
-        "version": "2",
+        "version": "1",
         "order": ["mandatory", "conflict", "conditional", "background"],
         "block": "a conflict group, or one unit",
         "within_a_tier": "selection order",

@@ -1,22 +1,43 @@
 """What is out, and why (R16)."""
 
-from evidence.identity import UnitKey
+from dataclasses import replace
+
+from evidence.identity import SourceKey, UnitKey
 from evidence.omissions import LISTED_UNSELECTED, Omissions, stale_revisions
+from evidence.request import Strategy
 from evidence.requirements import Requirement
 from evidence.revision import RevisionFacts, Status
-from tests.builders import BLUE, RED, candidate, claim, eligibility, family, requires, revision, revision_key, snapshot
+from tests.builders import (
+    BLUE,
+    RED,
+    candidate,
+    claim,
+    eligibility,
+    family,
+    request,
+    requires,
+    revision,
+    revision_key,
+    snapshot,
+)
+from tests.evidence.answers import answer, wire
 
 CURRENT = revision("A", "7")
 
 
 def stale(
-    *others: RevisionFacts, selected: RevisionFacts = CURRENT, requirements: tuple[Requirement, ...] = ()
+    *others: RevisionFacts,
+    selected: RevisionFacts = CURRENT,
+    requirements: tuple[Requirement, ...] = (),
+    asked_source: SourceKey | None = None,
 ) -> list[str]:
     """The stale omissions of a packet with one unit of `selected`, in a catalog that also holds `others`."""
     seen = snapshot([selected, *others])
     return [
         f"{key.namespace}/{key.source_id}@{key.revision}"
-        for key in stale_revisions([candidate(selected, "text").unit.key], requirements, snapshot=seen)
+        for key in stale_revisions(
+            [candidate(selected, "text").unit.key], requirements, asked_source=asked_source, snapshot=seen
+        )
     ]
 
 
@@ -43,6 +64,33 @@ def test_a_stale_revision_that_matches_a_requirement_is_named() -> None:
     assert stale(old, requirements=(requires("limit", claim("max", "25")),)) == []
 
 
+def test_each_stale_revision_of_the_source_that_is_asked_for_is_named() -> None:
+    """R16: a request for a whole document points at it, also where no unit of it is left to be a candidate."""
+    gone = [revision("D", "1", status=Status.SUPERSEDED), revision("D", "2", effective_to="2025-01-01")]
+
+    assert stale(*gone) == []
+    assert stale(*gone, asked_source=gone[0].key.source) == ["blue/D@1", "blue/D@2"]
+
+
+def test_a_request_for_a_document_that_is_stale_says_so_and_not_only_that_it_is_absent() -> None:
+    """R16."""
+    gone = revision("D", status=Status.SUPERSEDED)
+    asked = replace(request(strategy=Strategy.DOCUMENT), source=gone.key.source)
+
+    manifest = wire(answer([], asked, beside=[gone]))["manifest"]
+    assert manifest["state"] == "absent"
+    assert manifest["omissions"]["items"] == [
+        {"reason": "stale", "namespace": "blue", "source_id": "D", "revision": "1"}
+    ]
+
+
+def test_an_invisible_revision_of_the_source_that_is_asked_for_is_not_named() -> None:
+    """R6, R8."""
+    hidden = revision("D", status=Status.SUPERSEDED, namespace=RED)
+
+    assert stale(hidden, asked_source=hidden.key.source) == []
+
+
 def test_an_invisible_stale_revision_is_not_named() -> None:
     """R8: a relation to something invisible does not exist for this caller."""
     superseder = revision("A", "7", supersedes=[revision_key("B", namespace=RED)])
@@ -61,7 +109,10 @@ def test_a_revision_that_is_left_out_for_its_subject_is_not_stale() -> None:
     seen = snapshot([CURRENT, other_model], asked=eligibility(subject="k2"))
 
     policy = requires("policy", family("policy"))
-    assert stale_revisions([candidate(CURRENT, "text").unit.key], [policy], snapshot=seen) == ()
+    named = stale_revisions(
+        [candidate(CURRENT, "text").unit.key], [policy], asked_source=other_model.key.source, snapshot=seen
+    )
+    assert named == ()
 
 
 def test_the_record_gives_reasons_and_names_and_no_content() -> None:

@@ -63,7 +63,7 @@ def test_a_packet_says_what_was_asked_of_which_catalog() -> None:
 
 def test_a_group_shows_the_handles_that_are_in_the_packet_and_says_when_it_was_left_out() -> None:
     """R19."""
-    one, other = saying("A", "25", owner="ann"), saying("B", "30", owner="bob")
+    one, other = saying("B", "25", owner="ann"), saying("A", "30", owner="bob")
     (group,) = conflicts([one], other).groups
 
     def shown(handles: dict[object, str]) -> object:
@@ -79,5 +79,5 @@ def test_a_group_shows_the_handles_that_are_in_the_packet_and_says_when_it_was_l
         return packet["conflict_groups"]
 
     told = {"id": group.id, "key": "max", "keys": ["max"], "owners": ["ann", "bob"], "resolution": None}
-    assert shown({other.unit.key: "EV-2", one.unit.key: "EV-1"}) == [{**told, "handles": ["EV-2", "EV-1"]}]
+    assert shown({one.unit.key: "EV-1", other.unit.key: "EV-2"}) == [{**told, "handles": ["EV-1", "EV-2"]}]
     assert shown({}) == [{**told, "handles": [], "left_out": True}]

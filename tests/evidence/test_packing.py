@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.budget import Limit, Measure, Sizes
@@ -25,8 +25,12 @@ def weighing(weights: Sequence[int], *, tokens: Sequence[int] | None = None) -> 
 
 
 def single(tiers: Sequence[Tier]) -> list[Block]:
-    """One block for each unit of the selection, with these tiers."""
-    return [Block(positions=(position,), tier=tier) for position, tier in enumerate(tiers)]
+    """One block for each unit of the selection, with these tiers. Those that fill a role fill one of their own."""
+    filling = (MANDATORY, CONDITIONAL)
+    return [
+        Block(positions=(position,), tier=tier, roles=frozenset([f"role {position}"] if tier in filling else ()))
+        for position, tier in enumerate(tiers)
+    ]
 
 
 def packed(
@@ -94,7 +98,7 @@ def test_the_policy_has_a_name_and_a_version_and_states_its_order() -> None:
     """R21."""
     record = POLICY.record()
 
-    assert (record["name"], record["version"]) == ("whole-units", "2")
+    assert (record["name"], record["version"]) == ("whole-units", "1")
     assert record["order"] == ["mandatory", "conflict", "conditional", "background"]
 
 
@@ -174,9 +178,8 @@ def test_every_packing_that_was_measured_is_in_the_trace() -> None:
     ]
 
 
-def test_a_tokenizer_that_counts_more_for_less_does_not_mislead_the_search() -> None:
-    """No tokenizer promises that a smaller packet has fewer tokens. The first packet that does not fit ends it, even
-    where a larger one would fit again, so each smaller packet is known to fit."""
+def test_what_is_kept_fits_and_with_one_block_more_does_not_whatever_a_tokenizer_counts() -> None:
+    """R22: here a unit that fills no role makes the packet smaller, as no renderer and tokenizer at hand does."""
     tokens = {0: 5, 1: 9, 2: 12, 3: 8, 4: 20}
 
     outcome = pack(
@@ -226,6 +229,111 @@ def test_the_cut_is_found_in_a_few_measurements_and_is_tight(count: int) -> None
     assert outcome.kept == tuple(range(count))
     assert len(asked) <= 2 + 10
     assert {count, count + 1} <= set(asked)
+
+
+def test_the_most_that_fits_is_kept_where_a_packet_shrinks_as_a_role_is_filled() -> None:
+    """R22: three blocks, of which the second fills a role. Dropping from the end stops at two of them, although one
+    is too much."""
+    sizes = {0: 10, 1: 30, 2: 15, 3: 100}
+
+    outcome = pack(
+        single([CONDITIONAL] * 3),
+        overflow=Overflow.OMIT_OPTIONAL,
+        limits=[Limit(measure=Measure.BYTES, allowed=20)],
+        measure=lambda kept: Sizes(bytes=sizes[len(kept)], tokens=None),
+    )
+    assert kept(outcome) == (0, 1)
+
+
+@st.composite
+def shrinking_packets(draw: st.DrawFn) -> tuple[list[Block], list[int]]:
+    """Blocks, and the size of the packet of the first 0, 1, ... of them in packing order: larger with each block, but
+    anything where a block is the first to fill a role, and for the complete selection."""
+    tiers = draw(st.lists(st.sampled_from([*Tier, CONDITIONAL, CONDITIONAL, CONDITIONAL]), max_size=9))
+    blocks = [
+        Block(
+            positions=(position,),
+            tier=tier,
+            roles=frozenset()
+            if tier is BACKGROUND
+            else draw(st.frozensets(st.sampled_from("uvwxyz"), min_size=tier is CONDITIONAL, max_size=2)),
+        )
+        for position, tier in enumerate(tiers)
+    ]
+    sizes, filled = [draw(st.integers(0, 40))], set[str]()
+    for block in packing_order(blocks):
+        anything = not block.roles <= filled or len(sizes) == len(blocks)
+        sizes.append(draw(st.integers(0, 40)) if anything else sizes[-1] + draw(st.integers(1, 20)))
+        filled |= block.roles
+    return blocks, sizes
+
+
+@settings(max_examples=200)
+@given(packets=shrinking_packets(), data=st.data(), overflow=st.sampled_from(Overflow))
+def test_what_is_kept_is_what_dropping_one_block_after_the_other_gives(
+    packets: tuple[list[Block], list[int]], data: st.DataObject, overflow: Overflow
+) -> None:
+    """R22, against the definition, where packets do not only grow."""
+    blocks, sizes = packets
+    allowed = data.draw(st.sampled_from([0, *sizes]))
+    order = [block.positions[0] for block in packing_order(blocks)]
+    mandatory = sum(block.tier is MANDATORY for block in blocks)
+    length = len(order)
+    while length > mandatory and sizes[length] > allowed:
+        length -= 1
+    fits = sizes[length] <= allowed
+
+    outcome = pack(
+        blocks,
+        overflow=overflow,
+        limits=[Limit(measure=Measure.BYTES, allowed=allowed)],
+        measure=lambda kept: Sizes(bytes=sizes[len(kept)], tokens=None),
+    )
+    if fits and (overflow is Overflow.OMIT_OPTIONAL or length == len(order)):
+        assert kept(outcome) == tuple(sorted(order[:length]))
+        assert isinstance(outcome, Packed)
+        assert outcome.sizes.bytes == sizes[length]
+    else:
+        found = refused(outcome)
+        assert (found.needed, found.mandatory_floor) == (sizes[-1], sizes[mandatory])
+        assert found.would_fit == ((Overflow.OMIT_OPTIONAL,) if fits else ())
+
+
+@given(packets=shrinking_packets(), allowed=st.integers(0, 60))
+def test_every_size_that_a_refusal_states_was_measured_and_nothing_was_measured_twice(
+    packets: tuple[list[Block], list[int]], allowed: int
+) -> None:
+    """R22: what was tried was really tried."""
+    blocks, sizes = packets
+    asked: list[int] = []
+
+    def measure(kept: Sequence[int]) -> Sizes:
+        asked.append(len(kept))
+        return Sizes(bytes=sizes[len(kept)], tokens=None)
+
+    limit = Limit(measure=Measure.BYTES, allowed=allowed)
+    outcome = pack(blocks, overflow=Overflow.REFUSE, limits=[limit], measure=measure)
+    assert len(set(asked)) == len(asked)
+    assert [attempt.blocks for attempt in outcome.attempts] == asked
+    if isinstance(outcome, Refused):
+        assert {len(blocks), sum(block.tier is MANDATORY for block in blocks)} <= set(asked)
+        assert bool(outcome.would_fit) is any(attempt.fits for attempt in outcome.attempts)
+
+
+@pytest.mark.parametrize("tier", [CONFLICT, CONDITIONAL])
+def test_many_units_for_one_role_cost_no_more_than_background(tier: Tier) -> None:
+    """A role asked for by family may be filled by thousands of units, and a selection hold thousands of conflicts."""
+    blocks = [Block(positions=(position,), tier=tier, roles=frozenset({"rule"})) for position in range(1000)]
+    limit = Limit(measure=Measure.BYTES, allowed=600)
+
+    outcome = pack(
+        blocks,
+        overflow=Overflow.OMIT_OPTIONAL,
+        limits=[limit],
+        measure=lambda kept: Sizes(bytes=len(kept), tokens=None),
+    )
+    assert kept(outcome) == tuple(range(600))
+    assert len(outcome.attempts) <= 3 + 10
 
 
 def test_a_unit_that_fills_a_role_is_kept_where_the_packet_is_larger_without_it() -> None:

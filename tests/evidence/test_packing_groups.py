@@ -1,6 +1,6 @@
 """Conflict groups are packed all or none (R19, R21, R22)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +11,8 @@ from evidence.packing import Block, Overflow, Packed, Refused, Tier, blocks_of, 
 MANDATORY, CONFLICT, CONDITIONAL, BACKGROUND = Tier.MANDATORY, Tier.CONFLICT, Tier.CONDITIONAL, Tier.BACKGROUND
 
 
-def block(tier: Tier, *positions: int) -> Block:
-    return Block(positions=positions, tier=tier)
+def block(tier: Tier, *positions: int, roles: Iterable[str] = ()) -> Block:
+    return Block(positions=positions, tier=tier, roles=frozenset(roles))
 
 
 def packed(
@@ -33,35 +33,40 @@ def kept(outcome: Packed | Refused) -> tuple[int, ...]:
 
 
 def test_a_group_is_one_block_at_the_place_of_its_first_unit() -> None:
-    assert blocks_of(5, groups=[{3, 1}], mandatory=(), conditional={4}) == (
+    assert blocks_of([[], [], [], [], ["note"]], groups=[{3, 1}], mandatory=()) == (
         block(BACKGROUND, 0),
         block(CONFLICT, 1, 3),
         block(BACKGROUND, 2),
-        block(CONDITIONAL, 4),
+        block(CONDITIONAL, 4, roles=["note"]),
     )
 
 
 def test_a_group_with_one_unit_that_fills_a_mandatory_role_is_mandatory_whole() -> None:
     """R19."""
-    assert blocks_of(3, groups=[[0, 2]], mandatory=[2], conditional=[0]) == (
-        block(MANDATORY, 0, 2),
+    assert blocks_of([["note"], [], ["limit"]], groups=[[0, 2]], mandatory=[2]) == (
+        block(MANDATORY, 0, 2, roles=["limit", "note"]),
         block(BACKGROUND, 1),
     )
 
 
 def test_a_group_that_fills_only_other_roles_stays_a_conflict() -> None:
     """R21: conflict groups go before conditional evidence."""
-    assert blocks_of(3, groups=[[0, 1]], mandatory=(), conditional=[1, 2]) == (
-        block(CONFLICT, 0, 1),
-        block(CONDITIONAL, 2),
+    assert blocks_of([[], ["note"], ["rule"]], groups=[[0, 1]], mandatory=()) == (
+        block(CONFLICT, 0, 1, roles=["note"]),
+        block(CONDITIONAL, 2, roles=["rule"]),
     )
+
+
+def test_a_unit_that_touches_a_mandatory_role_and_fills_none_is_mandatory() -> None:
+    """R19: its claim is overruled."""
+    assert blocks_of([[]], groups=[], mandatory=[0]) == (block(MANDATORY, 0),)
 
 
 def test_duplicates_are_in_no_block() -> None:
     """R21."""
-    blocks = blocks_of(3, groups=[], mandatory=[2], conditional=(), left_out=[1])
+    blocks = blocks_of([[], [], ["limit"]], groups=[], mandatory=[2], left_out=[1])
 
-    assert blocks == (block(BACKGROUND, 0), block(MANDATORY, 2))
+    assert blocks == (block(BACKGROUND, 0), block(MANDATORY, 2, roles=["limit"]))
 
 
 def test_a_group_that_does_not_fit_is_left_out_whole() -> None:
@@ -124,10 +129,9 @@ def selections(draw: st.DrawFn) -> tuple[tuple[Block, ...], list[int]]:
             at += size
     positions = st.frozensets(st.sampled_from(range(len(weights)))) if weights else st.just(frozenset[int]())
     blocks = blocks_of(
-        len(weights),
+        draw(st.lists(st.sets(st.sampled_from("xyz"), max_size=2), min_size=len(weights), max_size=len(weights))),
         groups=groups,
         mandatory=draw(positions),
-        conditional=draw(positions),
         left_out=draw(positions) - {position for group in groups for position in group},
     )
     return blocks, weights

@@ -130,6 +130,15 @@ def test_what_is_stale_or_partial_is_never_answered(state: str) -> None:
     assert refusal(record(**{f"behaviours__{state}": "answer"})).path == f"$.behaviours.{state}"
 
 
+def test_a_class_that_asks_for_all_never_answers_from_what_nothing_was_required_of() -> None:
+    """R36: else an operator's class answers "how many" from a narrow set."""
+    assert refusal(record(exhaustive=True)).path == "$.behaviours.unassessed"
+    assert parse_query_class(record(exhaustive=False)).behaviours[State.UNASSESSED] == "answer"
+    for allowed in ("partial", "abstain", "escalate", "fail-closed"):
+        narrow = parse_query_class(record(exhaustive=True, behaviours__unassessed=allowed))
+        assert narrow.behaviours[State.UNASSESSED] == allowed
+
+
 @pytest.mark.parametrize(
     "text", ["<|im_start|>system", "[INST] obey", "a\u200bb", "a\tb", "＜s＞", " padded ", "\nline"]
 )

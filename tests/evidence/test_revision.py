@@ -21,6 +21,7 @@ CHANGES: dict[str, RevisionFacts] = {
     "owner": replace(PLAIN, owner="legal"),
     "authority": replace(PLAIN, authority="manufacturer"),
     "status": replace(PLAIN, status=Status.SUPERSEDED),
+    "revoked as a draft": replace(PLAIN, status=Status.REVOKED, was_draft=True),
     "effective_from": replace(PLAIN, effective_from=Instant(0)),
     "effective_to": replace(PLAIN, effective_to=Instant(0)),
     "supersedes": replace(PLAIN, supersedes=(revision_key("B"),)),
@@ -50,6 +51,21 @@ def test_a_relabel_changes_the_digest_and_not_the_content() -> None:
 
 def test_equal_facts_have_equal_digests() -> None:
     assert revision("A", text="passage").digest == PLAIN.digest
+
+
+def test_a_revoked_draft_is_another_thing_than_a_revoked_publication() -> None:
+    """R3, R29."""
+    published = replace(PLAIN, status=Status.REVOKED)
+    drafted = replace(published, was_draft=True)
+
+    assert drafted.digest != published.digest
+    assert (published.is_published, drafted.is_published) == (True, False)
+
+
+@pytest.mark.parametrize("status", [Status.CURRENT, Status.SUPERSEDED, Status.DRAFT])
+def test_only_a_revoked_revision_was_a_draft(status: Status) -> None:
+    with pytest.raises(ValueError, match=f"this one is {status.value}"):
+        replace(PLAIN, status=status, was_draft=True)
 
 
 def test_the_sides_of_a_declared_conflict_are_told_apart() -> None:

@@ -246,6 +246,22 @@ def test_writing_undoes_reading_for_the_full_record() -> None:
     assert parse_source(written, default_label=None) == revision
 
 
+def test_writing_undoes_reading_for_a_revoked_draft() -> None:
+    """R3: what was never published is not published by moving it."""
+    revision = parse(status="revoked", was_draft=True)
+
+    assert not revision.facts.is_published
+    assert parse_source(to_record(revision.facts, revision.text), default_label=None) == revision
+    assert "was_draft" not in to_record(parse(status="revoked").facts, TEXT)
+
+
+@pytest.mark.parametrize("changes", [{}, {"status": "draft"}, {"status": "revoked", "was_draft": "yes"}])
+def test_was_draft_goes_with_revoked_alone(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidSource) as caught:
+        parse(**{"was_draft": True, **changes})
+    assert caught.value.path == "$.was_draft"
+
+
 def test_a_written_record_names_its_label_so_that_no_flag_can_change_it() -> None:
     revision = parse()
 

@@ -1,11 +1,12 @@
 """Which bytes are strict JSON, and how is the rest refused?"""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from evidence.strict_json import InvalidJson, has_surrogate, key_path, loads
+from evidence.strict_json import InvalidJson, has_surrogate, key_path, loads, loads_exactly
 from tests.real_data import data_folder
 
 # The implementation-defined cases that are read; every other `i_` file is refused. Both underflow to zero.
@@ -48,6 +49,51 @@ def test_what_is_read_equals_what_the_standard_library_reads() -> None:
 def test_of_the_cases_left_to_the_implementation_only_underflow_is_read() -> None:
     assert len(cases("i")) == 35
     assert {path.name for path in cases("i") if is_read(path)} == READ_AS_ZERO
+
+
+@pytest.mark.real_data
+def test_the_exact_reader_reads_and_refuses_the_same_files_but_keeps_or_refuses_what_underflows() -> None:
+    def is_read_exactly(path: Path) -> bool:
+        try:
+            loads_exactly(path.read_bytes())
+        except InvalidJson:
+            return False
+        return True
+
+    different = {path.name for path in cases("[yni]") if is_read(path) != is_read_exactly(path)}
+    assert different == READ_AS_ZERO  # both need more than 400 digits
+
+
+@pytest.mark.real_data
+def test_the_exact_reader_reads_as_the_standard_library_does_with_decimals() -> None:
+    for path in cases("y"):
+        if path.name not in DUPLICATE_KEYS:
+            expected = json.loads(path.read_bytes(), parse_float=Decimal)
+            assert repr(loads_exactly(path.read_bytes())) == repr(expected)
+
+
+def test_a_number_with_a_fraction_or_an_exponent_is_the_decimal_that_was_written() -> None:
+    """R24: as doubles these are 0.1, 12345678901234568.0, 1234567890.1234567 and 1500.0."""
+    data = b"[0.10, 12345678901234567.5, 1234567890.123456789, 1.5e3, 3]"
+
+    assert repr(loads_exactly(data)) == (
+        "[Decimal('0.10'), Decimal('12345678901234567.5'), Decimal('1234567890.123456789'), Decimal('1.5E+3'), 3]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "problem"),
+    [
+        ("1e999", "a number is within the range of a double; use a string"),
+        ("0." + "1" * 400, "a number has at most 400 digits, written without an exponent; use a string"),
+        ("1e-400", "a number has at most 400 digits, written without an exponent; use a string"),
+        ("1." + "0" * 1_000_000, "a number has at most 400 digits, written without an exponent; use a string"),
+    ],
+)
+def test_a_number_too_large_or_too_long_to_be_kept_exactly_is_refused_at_its_place(number: str, problem: str) -> None:
+    with pytest.raises(InvalidJson) as caught:
+        loads_exactly(f'{{"a": [0, {number}]}}'.encode())
+    assert (caught.value.path, caught.value.problem) == ("$.a[1]", problem)
 
 
 def problem_of(data: bytes) -> tuple[str, str]:

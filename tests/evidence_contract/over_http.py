@@ -34,6 +34,9 @@ class Caller:
     def post(self, who: Principal, path: str, body: object) -> Response:
         return self.client.post(path, json=body, headers=self._bearer(who))
 
+    def post_bytes(self, who: Principal, path: str, body: bytes) -> Response:
+        return self.client.post(path, content=body, headers=self._bearer(who))
+
     def get(self, who: Principal, path: str) -> Response:
         return self.client.get(path, headers=self._bearer(who))
 

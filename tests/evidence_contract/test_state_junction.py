@@ -3,7 +3,13 @@
 Five catalogs and one request. The prose is nearly the same in all of them: it is the facts about a source that decide.
 """
 
+import hashlib
+import json
+import os
+import socket
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,10 +84,18 @@ def test_each_condition_has_its_prescribed_outcome(junction: dict[str, Caller], 
     assert (outcome(found), role_states(found)["inspection"], set(sources(found))) == PRESCRIBED[condition]
 
 
-def test_the_request_is_the_same_in_all_five(junction: dict[str, Caller]) -> None:
-    asked = [answer(junction, condition)["manifest"]["request"] for condition in PRESCRIBED]
+def test_what_is_visible_differs_between_the_five_and_what_is_asked_does_not(junction: dict[str, Caller]) -> None:
+    """R29, R30, R32: of the five catalogs only four can be told apart by what the caller may see."""
+    manifests = {condition: answer(junction, condition)["manifest"] for condition in PRESCRIBED}
 
-    assert asked == [asked[0]] * 5
+    assert {manifest["request"]["query"] for manifest in manifests.values()} == {QUERY}
+    for asked in ("request", "scope_digest", "recipe", "query_class"):
+        assert len({json.dumps(manifest[asked]) for manifest in manifests.values()}) == 1, asked
+    for layer, different in (("policy", 1), ("query", 1), ("corpus", 4)):
+        assert len({manifest["layers"][layer] for manifest in manifests.values()}) == different, layer
+    versions = {condition: manifest["catalog_version"] for condition, manifest in manifests.items()}
+    assert len(set(versions.values())) == 4
+    assert versions["absent"] == versions["unauthorized"]
 
 
 def test_a_conflict_keeps_both_sides_and_names_both_owners(junction: dict[str, Caller]) -> None:
@@ -202,11 +216,25 @@ def test_where_absence_means_failing_closed_the_class_says_so(junction: dict[str
     assert outcome(found) == ("absent", "fail-closed", "accepted")
 
 
-def test_no_outcome_offers_an_effect(junction: dict[str, Caller]) -> None:
-    """R39: whatever the condition, the answer proposes one of five behaviours and nothing to carry out."""
+def test_no_outcome_has_an_effect(junction: dict[str, Caller], monkeypatch: pytest.MonkeyPatch) -> None:
+    """R39: whatever the condition, nothing is called, nothing is started, and nothing is changed but the records."""
+
+    def effect(*_: object, **__: object) -> None:
+        pytest.fail("an answer reached out of the server")
+
+    for owner, name in ((socket.socket, "connect"), (subprocess.Popen, "__init__"), (os, "system")):
+        monkeypatch.setattr(owner, name, effect)
     for condition in PRESCRIBED:
-        found = answer(junction, condition)
-        assert found["behaviour"] in ("answer", "partial", "abstain", "escalate", "fail-closed")
-        assert set(found) == {
-            *("packet_id", "disposition", "state", "behaviour", "packet", "rendered", "refusal", "manifest", "run")
-        }
+        before = held_by(junction[condition])
+        answer(junction, condition)
+        assert held_by(junction[condition]) == before
+
+
+def held_by(caller: Caller) -> dict[str, str]:
+    """Every file of the server's catalog but its records, with a digest of it."""
+    directory: Path = caller.client.app.state.pipeline.catalog.directory  # type: ignore[attr-defined]  # a FastAPI application
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and not path.name.startswith("records.sqlite") and not path.name.endswith("-shm")
+    }

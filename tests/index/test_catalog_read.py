@@ -173,6 +173,24 @@ def test_a_handle_names_its_unit_and_any_other_text_names_none(tmp_path: Path) -
         assert reading.units_by_handle(citation_handle(one).lower()) == []
 
 
+def test_many_handles_are_looked_up_together_in_one_statement_for_each_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.catalog_read.HANDLES_AT_ONCE", 2)
+    with catalog(tmp_path / "c", [revision("s", "one ", "two ", "three")]) as made, made.read() as reading:
+        units = reading.units_of(S1)
+        handles = [citation_handle(unit) for unit in units]
+        statements: list[str] = []
+        event.listen(made._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+
+        assert reading.units_by_handles([*handles, "EV-0000000000000000", handles[0]]) == {
+            handle: [unit] for handle, unit in zip(handles, units, strict=True)
+        }
+        assert len(statements) == 2
+        assert reading.units_by_handles([]) == {}
+        assert len(statements) == 2
+
+
 def test_units_whose_handles_collide_come_in_key_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("index.catalog_rows", "index.catalog_read"):
         monkeypatch.setattr(f"{module}.citation_handle", lambda _: "EV-0000000000000000")

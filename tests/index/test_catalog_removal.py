@@ -88,10 +88,9 @@ def test_a_reader_that_began_before_the_delete_goes_on_seeing_the_source(tmp_pat
         assert reading.revision_text(RevisionKey(BLUE, "s", "1")) == "one"
 
 
-def test_what_was_deleted_may_come_in_again_with_other_bytes_and_unrevoked(tmp_path: Path) -> None:
+def test_what_was_deleted_may_come_in_again_with_other_bytes(tmp_path: Path) -> None:
     key = RevisionKey(BLUE, "s", "1")
     with catalog(tmp_path / "c", [of_blue("s", "one")]) as made:
-        made.revoke(key)
         made.delete(S)
         made.add([of_blue("s", "other")], relabel=False)
 

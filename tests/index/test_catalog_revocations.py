@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from evidence.eligibility import Standing, catalog_version, judge
+from evidence.eligibility import Standing, Use, catalog_version, judge
 from evidence.grants import Dimension, Grant, Revocations, Subject, Token
 from evidence.identity import RevisionKey
 from evidence.revision import Status
 from index.catalog import Catalog
 from index.catalog_revocations import Revoked
+from index.compartments import Visible, see
 from index.errors import DamagedCatalog, RevisionChanged
+from index.live import live_standings
 from tests.index.catalog_builders import BLUE, RED, build_index, catalog, eligibility, revision, scope
 
 NAMES = (
@@ -176,3 +178,70 @@ def test_the_published_rows_of_a_revoked_revision_are_still_its_own(tmp_path: Pa
         with made.read() as reading:
             assert reading.holdings.content_digests == before
         assert build_index(made).generation == first
+
+
+DRAFT = revision("s", "not yet", namespace=BLUE, status=Status.DRAFT)
+READER = scope(tenant=BLUE)
+AUTHOR = scope(tenant=BLUE, scopes=("ingest", "search"))
+
+
+def seen(made: Catalog, *, author: bool) -> Visible:
+    with made.read() as reading:
+        return see(reading.holdings, scope=AUTHOR if author else READER, use=Use.DRAFT)
+
+
+def test_revoking_a_draft_publishes_nothing(tmp_path: Path) -> None:
+    """R3, R6: whoever could not see the draft sees the same catalog, at either gate."""
+    with catalog(tmp_path / "c", [DRAFT, revision("t", "out", namespace=BLUE)]) as made:
+        before = seen(made, author=False)
+        made.revoke(S1)
+
+        assert seen(made, author=False) == before
+        with made.read() as reading:
+            for use in Use:
+                assert live_standings(reading, [S1], eligibility(READER, use=use)) == {}
+
+
+def test_the_author_of_a_revoked_draft_sees_that_it_was_revoked(tmp_path: Path) -> None:
+    """R4."""
+    with catalog(tmp_path / "c", [DRAFT]) as made:
+        made.revoke(S1)
+
+        with made.read() as reading:
+            ((facts, standing),) = live_standings(reading, [S1], eligibility(AUTHOR, use=Use.DRAFT)).values()
+    assert (facts.status, facts.is_published, standing) == (Status.REVOKED, False, Standing.REVOKED)
+
+
+def test_a_revoked_draft_has_the_version_of_one_that_came_as_that(tmp_path: Path) -> None:
+    """R29."""
+    came = revision("s", "not yet", namespace=BLUE, status=Status.REVOKED, was_draft=True)
+    with catalog(tmp_path / "c", [DRAFT]) as made, catalog(tmp_path / "d", [came]) as fresh:
+        made.revoke(S1)
+
+        assert seen(made, author=True) == seen(fresh, author=True)
+        assert seen(made, author=False) == seen(fresh, author=False)
+        assert made.add([came], relabel=False).unchanged == 1
+        assert fresh.revoke(S1) is Revoked.NOW  # its publisher's word becomes the catalog's own
+        assert seen(fresh, author=True) == seen(made, author=True)
+
+
+def test_a_revoked_draft_cannot_be_offered_as_one_that_was_published(tmp_path: Path) -> None:
+    published = revision("s", "not yet", namespace=BLUE, status=Status.REVOKED)
+    with catalog(tmp_path / "c", [DRAFT]) as made:
+        made.revoke(S1)
+
+        with pytest.raises(RevisionChanged):
+            made.add([published], relabel=False)
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE revision SET was_draft = 0", "UPDATE revision SET was_draft = 1, status = 'current'"]
+)
+def test_a_draft_cannot_be_published_behind_the_catalogs_back(tmp_path: Path, change: str) -> None:
+    came = revision("s", "not yet", namespace=BLUE, status=Status.REVOKED, was_draft=True)
+    with catalog(tmp_path / "c", [came]) as made:
+        with made.write() as connection:
+            connection.execute(text(change))
+
+        with made.read() as reading, pytest.raises(DamagedCatalog):
+            reading.facts()

@@ -158,6 +158,9 @@ def test_a_current_that_leads_nowhere_is_found(tmp_path: Path, content: bytes | 
         ("UPDATE revocation SET name = 'eve'", "revocation", "does not match its digest"),
         ("UPDATE revocation SET name = x'ff'", "revocation", "cannot be read"),
         ("DELETE FROM revocation", "revocation", "has 0 revocations, had 1"),
+        ("DELETE FROM revoked_revision", "revoked_revision", "remembers 0 revoked revisions, had 1"),
+        ("UPDATE revoked_revision SET source_id = 't'", "revoked_revision", "does not match its digest"),
+        ("UPDATE revision SET was_draft = 1 WHERE source_id = 't'", "revision", "cannot be read"),
     ],
 )
 def test_whatever_changed_in_the_database_is_found(tmp_path: Path, statement: str, where: str, problem: str) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.schema import CreateTable
 
 from evidence.citations import citation_handle
 from evidence.identity import PUBLIC, RevisionKey, UnitKey
+from evidence.revision import Status
 from index.catalog import Catalog
 from index.catalog_connection import migrate, open_engine, writing
 from index.catalog_read import Reading
@@ -65,6 +66,24 @@ def test_a_first_catalog_is_brought_up_to_date_with_handles_and_superseders(tmp_
         assert everything(reading) == expected
         (found,) = reading.units_by_handle(citation_handle(reading.units([UnitKey(*target, 1)])[0]))
         assert found.text == "two"
+    assert verify(tmp_path / "c") == []
+
+
+def test_what_was_revoked_in_an_older_catalog_stays_revoked_when_it_is_deleted(tmp_path: Path) -> None:
+    """R4."""
+    key = RevisionKey(BLUE, "s", "1")
+    offered = revision("s", "one", namespace=BLUE)
+    with catalog(tmp_path / "c", [offered, revision("t", "two")]) as made:
+        made.revoke(key)
+        with made.write() as connection:
+            downgrade(connection, "0003")
+
+    assert verify(tmp_path / "c") == []
+    with Catalog.open(tmp_path / "c") as opened:
+        opened.delete(key.source)
+        opened.add([offered], relabel=False)
+        with opened.read() as reading:
+            assert reading.facts()[key].status is Status.REVOKED
     assert verify(tmp_path / "c") == []
 
 

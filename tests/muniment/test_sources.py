@@ -1,6 +1,7 @@
 """Tests of `muniment sources`: what an operator sees of a catalog, and takes out of it."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +98,10 @@ def test_show_without_a_namespace_shows_each_that_has_the_source(
 def test_an_export_taken_in_elsewhere_is_the_same_catalog_for_everybody(
     directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R29: relations, times, labels and what was revoked here among it."""
+    """R29: relations, times, labels and what was revoked here among it, a draft as a draft."""
     with Catalog.open(directory) as catalog:
         catalog.revoke(RevisionKey(Namespace("red"), "A", "1"))
+        catalog.revoke(RevisionKey(BLUE, "D", "1"))
     exported = run(capsys, "sources", directory, "export").out
     with Catalog.create(tmp_path / "copy", RECIPE, prepare=create_key) as copy:
         extend(copy, [json.loads(line) for line in exported.splitlines()])
@@ -107,18 +109,19 @@ def test_an_export_taken_in_elsewhere_is_the_same_catalog_for_everybody(
     before, after = facts_in(directory), facts_in(tmp_path / "copy")
     assert after == before
     assert len(before) == len(RECORDS)
-    for tenant in (None, BLUE, Namespace("red")):
-        scope = Scope(principal=Principal(sub="ann", tenant=tenant, regions=("eu",)), purpose=None)
-        versions = {
-            catalog_version(one for one in facts.values() if is_visible(one, scope=scope, use=Use.CURRENT))
-            for facts in (before, after)
-        }
-        assert len(versions) == 1
+    for tenant, use, held in product((None, BLUE, Namespace("red")), Use, (("search",), ("ingest", "search"))):
+        principal = Principal(sub="ann", tenant=tenant, regions=("eu",), scope=held)
+        scope = Scope(principal=principal, purpose=None)
+        seen = [[one for one in facts.values() if is_visible(one, scope=scope, use=use)] for facts in (before, after)]
+        assert catalog_version(seen[0]) == catalog_version(seen[1])
+        drafts = {one.key.source_id for one in seen[1]} & {"D"}
+        assert bool(drafts) is (tenant == BLUE and use is Use.DRAFT and "ingest" in held)
 
 
 def test_an_export_taken_in_again_at_home_changes_nothing(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Catalog.open(directory) as catalog:
         catalog.revoke(RevisionKey(PUBLIC, "B", "1"))
+        catalog.revoke(RevisionKey(BLUE, "D", "1"))
         before = facts_in(directory)
         lines = run(capsys, "sources", directory, "export").out.splitlines()
         extend(catalog, [json.loads(line) for line in lines])

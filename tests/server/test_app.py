@@ -108,6 +108,15 @@ def test_the_version_at_hand_may_be_demanded(client: TestClient, blue: dict[str,
     assert answer["disposition"] == "accepted"
 
 
+@pytest.mark.parametrize("parameter", ["purposes", "public"])
+def test_a_parameter_that_the_catalog_route_does_not_know_is_refused(
+    client: TestClient, blue: dict[str, str], parameter: str
+) -> None:
+    answer = client.get("/v1/catalog", params={parameter: "true"}, headers=blue)
+
+    assert (answer.status_code, ProblemShape.model_validate(answer.json()).path) == (422, f"$.{parameter}")
+
+
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer ", "Bearer x", "Basic YTpi", "Bearer " + "x" * 9000, "Bearer a.b.c"]
 )

@@ -12,8 +12,8 @@ from evidence.errors import BrokenGuarantee
 from evidence.grants import Dimension, Grant, Subject
 from evidence.identity import Namespace, RevisionKey, UnitKey, unit_id
 from server import explaining
-from server.errors import Forbidden
-from server.explaining import UnknownUnit, explain, label_decision
+from server.errors import Forbidden, UnknownUnit
+from server.explaining import explain, label_decision
 from server.parsing import parse
 from server.pipeline import Pipeline
 from server.schemas import PacketRequest

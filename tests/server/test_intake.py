@@ -15,6 +15,7 @@ from models.errors import InvalidOutput
 from server.app import create_app
 from server.keys import SigningKey, load_key
 from server.opening import open_recorder
+from server.responses import ProblemShape
 from server.settings import Settings
 from tests.server.test_app import bearer
 from tests.worlds import WordEncoder, build, pipeline_over, principal, record
@@ -105,9 +106,20 @@ def test_one_bad_line_refuses_all_and_is_named(served: Served, line: bytes, path
     answer = served.post(record("G", "A good line.", tenant="blue"), b"", line)
 
     assert answer.status_code == 422
-    assert answer.json()["line"] == 3
+    assert ProblemShape.model_validate(answer.json()).line == 3
     assert answer.json()["path"].startswith(path)
     assert served.revisions() == 1
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"revision": "2", "access": {"roles": ["author"]}}], ids=["other bytes", "another label"]
+)
+def test_a_refusal_tells_of_a_source_of_the_own_namespace_alone(served: Served, more: dict[str, Any]) -> None:
+    """R6, R7: `ingest` is authority over all of its namespace, and learns nothing of another."""
+    red = principal("red", scope=("ingest", "search"))
+
+    assert served.post(record("A", "Other words.", tenant="blue", **more)).status_code == 422
+    assert served.post(record("A", "Other words.", tenant="red", **more), who=red).status_code == 200
 
 
 def test_only_the_scope_for_it_writes(served: Served) -> None:

@@ -58,3 +58,25 @@ def test_the_openapi_document_refers_only_to_what_it_holds(client: TestClient) -
 
     dangling = set(re.findall(r'"\$ref":\s*"([^"]+)"', text)) - {f"#/components/schemas/{name}" for name in schemas}
     assert dangling == set()
+
+
+def test_every_route_says_which_parameters_its_url_takes_and_what_they_mean(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+
+    told = {
+        f"{method} {path}": {one["name"]: one["schema"].get("description") for one in operation["parameters"]}
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if any(one["in"] == "query" for one in operation.get("parameters", ()))
+    }
+    public = {"public": "in the public namespace, instead of the caller's own"}
+    assert {route: {name for name in names if f"{{{name}}}" not in route} for route, names in told.items()} == {
+        "get /v1/catalog": {"purpose"},
+        "post /v1/sources": {"public"},
+        "delete /v1/sources/{source_id}": {"public"},
+        "put /v1/sources/{source_id}/access": {"public"},
+        "post /v1/revocations": {"public"},
+        "get /v1/audit/{packet_id}": {"after", "limit"},
+        "get /v1/reviews": {"state", "packet_id", "after", "limit"},
+    }
+    assert told["post /v1/revocations"] == told["post /v1/sources"] == public

@@ -1,13 +1,14 @@
 """Tests of `server/recalling.py`: who sees a record again, and when it looks like one that never was (R35)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from evidence.access import Principal
+from evidence.access import Label, Principal
 from evidence.canonical import Json, digest, digest_text
+from evidence.grants import Dimension, Grant, Subject
 from evidence.identity import PUBLIC, Namespace, UnitKey
 from evidence.requirements import UnitMatch
 from index.catalog import Catalog
@@ -85,6 +86,41 @@ def test_it_is_gone_once_a_unit_in_it_is_no_longer_visible(kept_by: Recorder, he
     keep(kept_by, body, ANN)
 
     assert recalled(kept_by, held, body, principal(purposes=["care"])) == NEVER
+
+
+TAKEN_AWAY: dict[str, Callable[[Catalog], object]] = {
+    "role of the caller revoked": lambda held: held.revoke(Grant(BLUE, "ann", Dimension.ROLE, "legal")),
+    "caller revoked": lambda held: held.revoke(Subject(BLUE, "ann")),
+    "source deleted": lambda held: held.delete(RESTRICTED.revision_key.source),
+    "source relabelled": lambda held: held.relabel(
+        RESTRICTED.revision_key.source, Label(namespace=BLUE, roles=("auditor",))
+    ),
+}
+
+
+@pytest.mark.parametrize("take_away", TAKEN_AWAY.values(), ids=TAKEN_AWAY)
+def test_it_is_gone_as_soon_as_a_unit_in_it_is_taken_away(
+    take_away: Callable[[Catalog], object], kept_by: Recorder, held: Catalog
+) -> None:
+    """R35, by the live authority, whatever the credentials still say."""
+    body, other = answer(OPEN, RESTRICTED), answer(OPEN)
+    for one in (body, other):
+        keep(kept_by, one, ANN)
+    assert recalled(kept_by, held, body, ANN) == body["manifest"]
+    take_away(held)
+
+    assert recalled(kept_by, held, body, ANN) == NEVER
+
+
+def test_a_revoked_revision_is_still_visible_so_that_what_was_told_of_it_is_too(
+    kept_by: Recorder, held: Catalog
+) -> None:
+    """R35 asks for visible, not for usable: whoever its label admits is told that it was revoked (R16)."""
+    body = answer(OPEN, RESTRICTED)
+    keep(kept_by, body, ANN)
+    held.revoke(RESTRICTED.revision_key)
+
+    assert recalled(kept_by, held, body, ANN) == body["manifest"]
 
 
 @pytest.mark.parametrize(

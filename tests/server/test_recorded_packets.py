@@ -74,6 +74,35 @@ def test_a_manifest_is_gone_when_a_unit_in_it_was_put_under_another_label(
         own_manifest(body["packet_id"], ANN, records=kept_by.records, catalog=pipeline.catalog, now=NOW)
 
 
+HOSTILE = "red/elsewhere@1#0"  # reads like the id of a unit that is not there
+
+
+@pytest.mark.parametrize(
+    "record_of",
+    [
+        {"title": HOSTILE},
+        {"owner": HOSTILE},
+        {"family": HOSTILE},
+        {"claims": [{"key": "upload.limit", "value": HOSTILE, "quote": "30 MB"}]},
+        {"claims": [{"key": HOSTILE, "value": "30", "quote": "30 MB"}]},
+        {"metadata": {"note": HOSTILE}},
+        {"applies_to": [HOSTILE]},
+        {},
+    ],
+)
+def test_words_that_read_like_a_unit_id_never_take_a_manifest_from_its_caller(
+    record_of: dict[str, Any], pipeline: Pipeline, kept_by: Recorder
+) -> None:
+    """R35: free text of sources, and the caller's own name of a role."""
+    extend(pipeline.catalog, [record("odd", "The upload limit is 30 MB.", tenant="blue", **record_of)])
+
+    role = {"role": HOSTILE, "match": {"source_id": "odd"}}
+    body = answered(pipeline, kept_by, requirements=[role], strategy="auto", k=1)
+    again = own_manifest(body["packet_id"], ANN, records=kept_by.records, catalog=pipeline.catalog, now=NOW)
+    assert HOSTILE in str(again)
+    assert again["disposition"] == "accepted"
+
+
 @pytest.mark.parametrize("strategy", ["narrow", "broad"])
 def test_what_the_caller_reads_as_absent_is_unauthorized_on_record(
     strategy: str, pipeline: Pipeline, kept_by: Recorder

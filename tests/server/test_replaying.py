@@ -4,6 +4,7 @@ import copy
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evidence.access import Label
 from evidence.authority_rules import AuthorityRules
 from evidence.canonical import digest
+from evidence.identity import Namespace, SourceKey
 from evidence.instant import parse_instant
 from evidence.layers import Layer
 from evidence.render_json import JsonRenderer
+from evidence.replay import Verdict
 from index.bm25 import formula
 from index.catalog import Catalog
 from index.fusion import fuse_minmax
@@ -31,6 +35,7 @@ from server.reranking import Mixed, RerankerSlot
 from server.schemas import PacketRequest
 from tests.worlds import WordEncoder, arrive, build, pipeline_over, principal, record
 
+BLUE = Namespace("blue")
 ANN = principal("blue", roles=("technician",))
 RECORDS = [
     record("A", "The pump is inspected every day by a technician.", tenant="blue"),
@@ -124,6 +129,20 @@ def test_corpus_differs_when_something_visible_has_come(catalog: Catalog) -> Non
     arrive(catalog, [record("D", "Nothing about any of that.", tenant="blue")])
 
     assert first_difference(pipeline, manifest, code=code) is Layer.CORPUS
+
+
+@pytest.mark.parametrize("roles", [("manager",), ("technician",)], ids=["hidden", "still visible"])
+def test_corpus_differs_after_a_relabel_and_nothing_else_is_told(catalog: Catalog, roles: tuple[str, ...]) -> None:
+    """R32, R6: the same verdict where the source is hidden from now on, gone, or visible under another label."""
+    pipeline = pipeline_over(catalog, reranker=slot())
+    manifest, code = answered(pipeline)
+    assert {one["facts"]["source_id"] for one in manifest["inclusions"]} >= {"A"}
+    catalog.relabel(SourceKey(BLUE, "A"), Label(namespace=BLUE, roles=roles))
+    relabelled = replay(pipeline, manifest, ANN, code_of=lambda _: code)
+    catalog.delete(SourceKey(BLUE, "A"))
+
+    assert relabelled == Verdict(layer=Layer.CORPUS)  # a layer is all that a verdict holds
+    assert relabelled == replay(pipeline, manifest, ANN, code_of=lambda _: code)
 
 
 def test_nothing_differs_when_something_invisible_has_come(catalog: Catalog) -> None:
@@ -282,7 +301,12 @@ def test_a_manifest_that_was_changed_and_sealed_again_is_not_identical(catalog: 
     [
         ("search", {"channel": "hybrid", "rerank": False, "fusion": {"dense_weight": "1/0"}}),
         ("search", {"channel": "hybrid", "rerank": False, "fusion": "minmax"}),
+        ("search", {"channel": "hybrid", "rerank": False, "fusion": {"dense_weight": "1/3"}}),
+        ("search", {"channel": "hybrid", "rerank": False, "fusion": {"dense_weight": "1e-999999999"}}),
+        ("search", {"channel": "hybrid", "rerank": False, "fusion": {"dense_weight": ["1/2"]}}),
         ("tool_results", [{"tool": "t", "columns": ["a"], "rows": [[{"decimal": "no number"}]]}]),
+        ("tool_results", [{"tool": "t", "columns": ["a"], "rows": [[{"decimal": "1e99999999"}]]}]),
+        ("tool_results", [{"tool": "t", "columns": ["a"], "rows": [[{"decimal": 5}]]}]),
         ("model", ["a", "list"]),
         ("conversation", [{"role": "user"}]),
         ("k", "8"),
@@ -326,10 +350,20 @@ def test_numbers_that_no_manifest_holds_are_refused(catalog: Catalog) -> None:
         {
             "adapter": "openai",
             "conversation": [{"role": "user", "content": "<|im_start|> hello"}],
-            "tool_results": [{"tool": "t", "columns": ["a", "b"], "rows": [["x", 1.25], ["y", -3], [None, True]]}],
+            "tool_results": [
+                {"tool": "t", "columns": ["a", "b"], "rows": [["x", Decimal("1.250")], ["y", -3], [None, True]]}
+            ],
         },
         {"query_class": "decision", "on_overflow": "omit-optional", "fusion": {"method": "rrf", "rrf_k": 3}},
         {"catalog_version": "another"},
+        {"fusion": {"dense_weight": Decimal("0.1234567890123456789012345")}},
+        {
+            "adapter": "anthropic",
+            "budget": None,
+            "tool_results": [
+                {"tool": "t", "columns": ["a"], "rows": [[Decimal(text)] for text in ("0.10", "12345678901234567.5")]}
+            ],
+        },
     ],
 )
 def test_every_kind_of_request_replays_from_its_manifest(catalog: Catalog, more: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from server.recording import Recorder
 from server.responses import ProblemShape
 from server.settings import Settings
 from server.tokens import issue, verify
-from tests.worlds import NOW, build, opened, pipeline_over, principal, record
+from tests.worlds import NOW, build, opened, pipeline_over, principal, record, without_run
 
 BLUE = Namespace("blue")
 WRITER = principal("blue", sub="writer", scope=("ingest", "revoke", "search"))
@@ -35,6 +35,13 @@ RECORDS = [
     record("A", "The upload limit is 99 MB.", tenant="red"),
     record("A", "How uploads work.", access={}),
     record("P", "Only for service.", tenant="blue", access={"purposes": ["service"]}),
+    record(
+        "DRAFT",
+        "The upload limit may rise.",
+        tenant="blue",
+        status="draft",
+        claims=[{"key": "upload.plan", "value": "rise", "quote": "may rise"}],
+    ),
 ]
 
 
@@ -249,6 +256,46 @@ def test_a_revision_is_revoked_in_its_own_namespace(world: World) -> None:
     with world.catalog.read() as reading:
         revoked = [key for key, facts in reading.facts().items() if facts.status == "revoked"]
     assert revoked == [RevisionKey(BLUE, "A", "1")]
+
+
+def test_revoking_a_draft_changes_not_one_byte_for_whoever_cannot_see_drafts(world: World) -> None:
+    """R3, R6: not the version, the counts or the state of a role that names it."""
+    roles = [{"claim": "upload.plan"}, {"source_id": "DRAFT"}, {"unit_id": "blue/DRAFT@1#0"}]
+    body = {
+        "query": "the upload limit",
+        "requirements": [{"role": f"role-{number}", "match": match} for number, match in enumerate(roles)],
+    }
+
+    def told() -> list[Any]:
+        packets = [
+            world.elsewhere.post("/v1/packets", json={**body, **more}, headers=world.bearer(READER))
+            for more in ({}, {"strategy": "broad"}, {"use": "historical"}, {"use": "draft"})
+        ]
+        overview = world.elsewhere.get("/v1/catalog", headers=world.bearer(READER))
+        return [*(without_run(packet.json()) for packet in packets), overview.content]
+
+    before = told()
+    answer = world.here.post(
+        "/v1/revocations", json={"source_id": "DRAFT", "revision": "1"}, headers=world.bearer(WRITER)
+    )
+
+    assert answer.json()["changed"]
+    assert told() == before
+
+
+def test_a_revoked_revision_that_is_deleted_and_posted_again_is_revoked_still(world: World) -> None:
+    """R4: and the one who posts it reads what they would of a source that is new (R6)."""
+    body = {"source_id": "A", "revision": "1"}
+    world.here.post("/v1/revocations", json=body, headers=world.bearer(WRITER))
+    world.here.delete("/v1/sources/A", headers=world.bearer(WRITER))
+    assert world.here.post("/v1/revocations", json=body, headers=world.bearer(WRITER)).status_code == 404
+    answer = world.here.post("/v1/sources", json=RECORDS[0], headers=world.bearer(WRITER))
+
+    assert (answer.status_code, answer.json()["accepted"]) == (200, 1)
+    asked = {"query": "the upload limit", "requirements": [{"role": "limit", "match": {"source_id": "A"}}]}
+    packet = world.elsewhere.post("/v1/packets", json=asked, headers=world.bearer(READER)).json()
+    assert packet["state"] == "stale"
+    assert "25 MB" not in str(packet)
 
 
 def test_a_public_revision_is_revoked_where_the_call_says_so(world: World) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from server.errors import Invalid
 from server.parsing import parse
-from server.schemas import PacketRequest, SearchRequest
+from server.schemas import MAX_HANDLES, PacketRequest, SearchRequest
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,19 @@ def test_equal_moments_normalize_to_equal_text() -> None:
     west = parse({"query": "a", "as_of": "2025-03-01T00:00:00Z"}, SearchRequest)
 
     assert east == west
+
+
+def test_a_conversation_holds_at_most_so_many_different_handles() -> None:
+    """Each of them is looked up again in the authority, so that a body of made-up ones must cost next to nothing."""
+    handles = [f"EV-{number:016d}" for number in range(MAX_HANDLES + 1)]
+
+    def asked(held: list[str]) -> PacketRequest:
+        middle = len(held) // 2
+        turns = [{"role": "user", "content": " ".join(part)} for part in (held[:middle], held[middle:], held[:1])]
+        return parse({"query": "a", "conversation": turns}, PacketRequest)
+
+    assert len(asked(handles[:-1]).conversation) == 3
+    with pytest.raises(Invalid) as refused:
+        asked(handles)
+    assert refused.value.path == "$.conversation"
+    assert refused.value.detail == "holds 257 different citation handles, at most 256 are allowed"
