@@ -21,7 +21,7 @@ def aggregate(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[
     found: list[Json] = []
     for place, column in enumerate(columns):
         cells = [row[place] for row in rows if row[place] is not None]
-        numbers = [Decimal(cell) for cell in cells if _is_number(cell) and isinstance(cell, int | Decimal)]
+        numbers = [cell for cell in cells if isinstance(cell, int | Decimal) and not isinstance(cell, bool)]
         if not numbers or len(numbers) < len(cells):
             continue
         found.append(
@@ -29,8 +29,8 @@ def aggregate(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[
                 "column": column,
                 "count": len(numbers),
                 "sum": plain(_sum(numbers)),
-                "min": plain(min(numbers)),
-                "max": plain(max(numbers)),
+                "min": plain(Decimal(min(numbers))),
+                "max": plain(Decimal(max(numbers))),
             }
         )
     return found
@@ -45,14 +45,17 @@ def plain(number: Decimal) -> str:
     return f"{number:f}"
 
 
-def _sum(numbers: Sequence[Decimal]) -> Decimal:
+def _sum(numbers: Sequence[int | Decimal]) -> Decimal:
+    """Exactly. Integers are summed as such: a table of them is summed many times faster."""
+    whole = Decimal(sum(number for number in numbers if isinstance(number, int)))
+    fractions = [number for number in numbers if isinstance(number, Decimal)]
+    return _sum_of_decimals([whole, *fractions]) if fractions else whole
+
+
+def _sum_of_decimals(numbers: Sequence[Decimal]) -> Decimal:
     """Exactly: with so many digits that nothing is rounded, from the highest place of any number, with a place for
     each carry, to the lowest."""
     highest = max(number.adjusted() for number in numbers) + len(str(len(numbers)))
     lowest = min(int(number.as_tuple().exponent) for number in numbers)
     with localcontext(prec=highest - min(lowest, 0) + 2):
         return sum(numbers, start=Decimal(0))
-
-
-def _is_number(cell: object) -> bool:
-    return isinstance(cell, int | Decimal) and not isinstance(cell, bool)

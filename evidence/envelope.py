@@ -4,6 +4,7 @@ Facts of the source first, then the trace that retrieval left. Assembly wraps a 
 it decides (inclusion, support role, place in the rendered text) stands in the manifest.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -69,10 +70,37 @@ UnitsOf: TypeAlias = Callable[[RevisionKey], Sequence[Candidate]]
 """All units of a usable revision, in text order, with the trace of those that were ranked."""
 
 
-def owned_claims(claims: Iterable[Claim], *, text: str, start: int, end: int) -> tuple[Claim, ...]:
-    """Those of a revision's claims that the unit `text[start:end]` owns, in the order given.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedClaims:
+    """The claims of one revision whose quotes its text holds, with the first occurrence of each: `[start, end)` in code
+    points. `claims`, `starts`, `ends` and `ordinals` run together, by start; `ordinals` are the places as declared."""
 
-    A claim belongs to the unit that holds the first occurrence of its quote in the revision's `text`: later
-    occurrences make no claim.
-    """
-    return tuple(claim for claim in claims if start <= (at := text.find(claim.quote)) and at + len(claim.quote) <= end)
+    claims: Sequence[Claim]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    ordinals: Sequence[int]
+
+    def owned_by(self, start: int, end: int) -> tuple[Claim, ...]:
+        """The claims that the unit `text[start:end]` owns, in the order in which they were declared.
+
+        A claim belongs to the unit that holds the first occurrence of its quote in the text: later occurrences make no
+        claim. Costs what begins in the unit, not what the revision declares.
+        """
+        begun = range(bisect_left(self.starts, start), bisect_left(self.starts, end))
+        held = sorted((place for place in begun if self.ends[place] <= end), key=lambda place: self.ordinals[place])
+        return tuple(self.claims[place] for place in held)
+
+
+def locate_claims(claims: Iterable[Claim], *, text: str) -> LocatedClaims:
+    """Where a revision's claims stand in its `text`: searches once for each quote. Make it once for a revision."""
+    declared = tuple(claims)
+    firsts = {quote: text.find(quote) for quote in {claim.quote for claim in declared}}
+    located = sorted(
+        (firsts[claim.quote], ordinal) for ordinal, claim in enumerate(declared) if firsts[claim.quote] >= 0
+    )
+    return LocatedClaims(
+        claims=[declared[ordinal] for _, ordinal in located],
+        starts=[start for start, _ in located],
+        ends=[start + len(declared[ordinal].quote) for start, ordinal in located],
+        ordinals=[ordinal for _, ordinal in located],
+    )

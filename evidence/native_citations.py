@@ -8,13 +8,16 @@ offsets into the source; those into the answer say nothing about the source and 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from evidence.adapters import Adapter
 from evidence.errors import InvalidRequest, UnreadableBody
 from evidence.handles import lookalikes_in
 from evidence.occurrence import Occurrence
-from evidence.render import quoted, unquoted
+from evidence.render import unquoted
+from evidence.sent_text import SentText, sent_text
 
+MAX_CITATIONS = 256  # of one answer
 MAX_QUOTE = 4096  # code points before a handle in which its quotation is looked for
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -26,10 +29,10 @@ def citations_of(adapter: Adapter, answer: object, *, packet: Mapping[str, objec
     """The citations of what came back for a packet that `adapter` rendered.
 
     An answer that is a text stands for itself, whatever the adapter. Raises InvalidRequest for an answer that is
-    neither that nor of the provider's shape.
+    neither that nor of the provider's shape, or that holds more than MAX_CITATIONS, where the first too many stands.
     """
     if isinstance(answer, str):
-        return citations_in_text(answer)
+        return _few(citations_in_text(answer), "$.answer")
     match adapter:
         case Adapter.ANTHROPIC:
             return citations_of_anthropic(answer, packet=packet)
@@ -61,28 +64,36 @@ def citations_of_anthropic(message: object, *, packet: Mapping[str, object]) -> 
 
     packet: what the adapter rendered, for the order and the texts of its documents. `cited_text` is a piece of what
     was sent, so that its escapes are undone. The block's text is the claim. Raises InvalidRequest when `message` is
-    none.
+    none, or holds more than MAX_CITATIONS.
     """
     found: list[Occurrence] = []
+    shown: _Shown | None = None
     for block, path in _objects(_fields(message, "$.answer").get("content"), "$.answer.content"):
         if block.get("type") != "text":
             continue
         text = _text(block.get("text"), f"{path}.text")
         for citation, _ in _objects(block.get("citations") or [], f"{path}.citations"):
-            found.append(_of_location(citation, claim=text, evidence=_evidence(packet)))
+            shown = shown or _Shown(_evidence(packet))
+            found.append(_of_location(citation, claim=text, shown=shown))
+            _few(found, f"{path}.citations")
         found += citations_in_text(text)
+        _few(found, f"{path}.text")
     return found
 
 
 def citations_of_openai(message: object) -> list[Occurrence]:
     """The citations of an answer of OpenAI's APIs: of each text its annotations first, then the handles in it.
 
-    Takes a chat completion, one message of it, or a response of the Responses API. Raises InvalidRequest for others.
+    Takes a chat completion, one message of it, or a response of the Responses API. Raises InvalidRequest for others,
+    and for more than MAX_CITATIONS.
     """
     found: list[Occurrence] = []
     for text, annotations, path in _texts_of_openai(_fields(message, "$.answer")):
-        found += [_of_annotation(annotation) for annotation, _ in _objects(annotations or [], f"{path}.annotations")]
+        for annotation, _ in _objects(annotations or [], f"{path}.annotations"):
+            found.append(_of_annotation(annotation))
+            _few(found, f"{path}.annotations")
         found += citations_in_text(text)
+        _few(found, path)
     return found
 
 
@@ -108,37 +119,58 @@ def _quotation_before(text: str, at: int) -> str | None:
     return None if start < 0 else before[start + 1 : -1]
 
 
-def _of_location(citation: Mapping[str, object], *, claim: str, evidence: Sequence[Mapping[str, object]]) -> Occurrence:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The passages that were sent, each looked at as often as there are, not as often as they are cited."""
+
+    items: Sequence[Mapping[str, object]]
+    places: dict[str, int] = field(init=False, default_factory=dict)  # of the first item with a handle
+    sent: dict[int, SentText] = field(init=False, default_factory=dict)  # of the items that were cited by characters
+
+    def __post_init__(self) -> None:
+        for place, item in enumerate(self.items):
+            handle = item.get("handle")
+            if isinstance(handle, str):
+                self.places.setdefault(handle, place)
+
+    def sent_text(self, place: int, text: str) -> SentText:
+        """The sent form of `text`, the text of the item at `place`."""
+        if place not in self.sent:
+            self.sent[place] = sent_text(text)
+        return self.sent[place]
+
+
+def _of_location(citation: Mapping[str, object], *, claim: str, shown: _Shown) -> Occurrence:
     handle = _name(citation)
     at = _integer(citation.get("document_index", citation.get("search_result_index")))
-    item = next((item for item in evidence if item.get("handle") == handle), None)
-    if item is None and at is not None and 0 <= at < len(evidence) and "source" not in citation:
-        item = evidence[at]
-        handle = str(item.get("handle"))
-    sent = citation.get("cited_text")
+    place = shown.places.get(handle)
+    if place is None and at is not None and 0 <= at < len(shown.items) and "source" not in citation:
+        place = at
+        handle = str(shown.items[at].get("handle"))
+    cited = citation.get("cited_text")
     quote = None
-    if isinstance(sent, str):
-        undone = stored_text(sent)
-        quote = sent if undone is None else undone
+    if isinstance(cited, str):
+        undone = stored_text(cited)
+        quote = cited if undone is None else undone
     return Occurrence(
-        handle=handle, quote=quote, span=None if item is None else _span(citation, quote, item), claim=claim
+        handle=handle, quote=quote, span=None if place is None else _span(citation, quote, place, shown), claim=claim
     )
 
 
-def _span(citation: Mapping[str, object], quote: str | None, item: Mapping[str, object]) -> tuple[int, int] | None:
+def _span(citation: Mapping[str, object], quote: str | None, place: int, shown: _Shown) -> tuple[int, int] | None:
     """Where in the revision text a location by characters points; None for one that has none, or that does not hold
     the cited text there: then the provider counted otherwise, and its numbers are not the source's."""
     start, end = _integer(citation.get("start_char_index")), _integer(citation.get("end_char_index"))
-    text, place = item.get("text"), item.get("span")
-    if start is None or end is None or not isinstance(text, str) or not isinstance(place, list | tuple) or not place:
+    text, within = shown.items[place].get("text"), shown.items[place].get("span")
+    if start is None or end is None or not isinstance(text, str) or not isinstance(within, list | tuple) or not within:
         return None
-    sent = quoted(text)
-    if not 0 <= start < end <= len(sent):
+    sent, first = shown.sent_text(place, text), _integer(within[0])
+    if not 0 <= start < end <= sent.length:
         return None
-    before, cited, first = stored_text(sent[:start]), stored_text(sent[start:end]), _integer(place[0])
-    if before is None or cited is None or first is None or cited != quote:
+    begin, stop = sent.stored_place(start), sent.stored_place(end)
+    if begin is None or stop is None or first is None or text[begin:stop] != quote:
         return None
-    return (first + len(before), first + len(before) + len(cited))
+    return (first + begin, first + stop)
 
 
 def _of_annotation(annotation: Mapping[str, object]) -> Occurrence:
@@ -180,6 +212,13 @@ def _texts_of_message(message: Mapping[str, object], path: str) -> Iterator[tupl
     for part, place in _objects(content, f"{path}.content"):
         if part.get("type") in ("output_text", "text"):
             yield _text(part.get("text"), f"{place}.text"), part.get("annotations"), place
+
+
+def _few(found: list[Occurrence], path: str) -> list[Occurrence]:
+    """`found`, which reaches to `path`. Raises InvalidRequest for too many."""
+    if len(found) > MAX_CITATIONS:
+        raise InvalidRequest(path, f"more citations than an answer may hold; at most {MAX_CITATIONS} are allowed")
+    return found
 
 
 def _evidence(packet: Mapping[str, object]) -> list[Mapping[str, object]]:

@@ -13,6 +13,7 @@ from evidence.budget import Measure, slot_measure
 from evidence.caller_turn import CallerTurn, fit_turn
 from evidence.canonical import Json, digest, digest_text
 from evidence.conversation import FoldedConversation, Summarizer, Turn, fold
+from evidence.counted import counted
 from evidence.errors import BrokenGuarantee
 from evidence.instant import Instant, format_instant
 from evidence.query_class import QueryClass
@@ -97,7 +98,8 @@ class Prompt:
     def _notice(self, slot: Slot, handles: Sequence[str]) -> str | None:
         match slot:
             case Slot.TASK:
-                return f"{len(handles)} handles stand on top of the budget" if handles else None
+                stand = "stands" if len(handles) == 1 else "stand"
+                return f"{counted(len(handles), 'handle')} {stand} on top of the budget" if handles else None
             case Slot.CONVERSATION:
                 return None if self.conversation is None else self.conversation.notice
             case Slot.TOOL_RESULTS:

@@ -31,6 +31,7 @@ from evidence.revision import Claim, ConflictSide, Contradiction, RevisionFacts,
 from evidence.strict_json import MAX_INTEGER, key_path
 
 MAX_TITLE = 4096  # code points
+UNLABELLED = "`access` is required: a record with no label is refused"
 MAX_TEXT_BYTES = 16 * 1024 * 1024  # of UTF-8
 
 RECORD_KEYS = (
@@ -83,9 +84,11 @@ def parse_source(record: object, *, default_label: Label | None) -> SourceRevisi
     text, text_digest = _text(fields["text"])
     start, end = _interval(fields)
     status = _status(fields.get("status", Status.CURRENT.value))
-    claims = tuple(_claim(entry, path, text) for entry, path in as_list(fields.get("claims", []), "$.claims"))
+    quoted = _Quoted(text=text, found=set())
+    claims = tuple(_claim(entry, path, quoted) for entry, path in as_list(fields.get("claims", []), "$.claims"))
+    claim_keys = frozenset(claim.key for claim in claims)
     contradicts = tuple(
-        _contradiction(entry, path, key.source, claims, text)
+        _contradiction(entry, path, key.source, claim_keys, quoted)
         for entry, path in as_list(fields.get("contradicts", []), "$.contradicts")
     )
     facts = RevisionFacts(
@@ -149,7 +152,7 @@ def _label(fields: Mapping[str, object], default_label: Label | None) -> Label:
     if "access" in fields:
         return parse_label(fields["access"], path="$.access")
     if default_label is None:
-        raise InvalidSource("$.access", "a record with no label is refused, and no default label was given")
+        raise InvalidSource("$.access", UNLABELLED)
     return default_label
 
 
@@ -191,21 +194,31 @@ def _interval(fields: Mapping[str, object]) -> tuple[Instant | None, Instant | N
     return start, end
 
 
-def _claim(value: object, path: str, text: str) -> Claim:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Quoted:
+    """The text that a record's quotes come from, and the quotes that were found in it: each is looked for once."""
+
+    text: str
+    found: set[str]
+
+    def quote(self, value: object, path: str) -> str:
+        """`value` as a passage of the text."""
+        quote = as_passage(value, path)
+        if quote not in self.found:
+            if quote not in self.text:
+                raise InvalidSource(path, "the quote is not in the text")
+            self.found.add(quote)
+        return quote
+
+
+def _claim(value: object, path: str, quoted: _Quoted) -> Claim:
     keys = ("key", "value", "quote")
     fields = as_object(value, path, allowed=keys, required=keys)
     return Claim(
         key=as_name(fields["key"], key_path(path, "key")),
         value=as_passage(fields["value"], key_path(path, "value")),
-        quote=_quote(fields["quote"], key_path(path, "quote"), text),
+        quote=quoted.quote(fields["quote"], key_path(path, "quote")),
     )
-
-
-def _quote(value: object, path: str, text: str) -> str:
-    quote = as_passage(value, path)
-    if quote not in text:
-        raise InvalidSource(path, "the quote is not in the text")
-    return quote
 
 
 def _superseded(value: object, key: RevisionKey) -> tuple[RevisionKey, ...]:
@@ -221,7 +234,9 @@ def _superseded(value: object, key: RevisionKey) -> tuple[RevisionKey, ...]:
     return tuple(sorted(targets))
 
 
-def _contradiction(value: object, path: str, source: SourceKey, claims: tuple[Claim, ...], text: str) -> Contradiction:
+def _contradiction(
+    value: object, path: str, source: SourceKey, claim_keys: frozenset[str], quoted: _Quoted
+) -> Contradiction:
     fields = as_object(value, path, allowed=("source_id", "public", "here", "there"), required=("source_id",))
     relation = Contradiction(
         namespace=_referred(fields, path, source.namespace),
@@ -230,10 +245,10 @@ def _contradiction(value: object, path: str, source: SourceKey, claims: tuple[Cl
         there=_side(fields.get("there"), key_path(path, "there")),
     )
     here = relation.here
-    if here is not None and here.claim is not None and here.claim not in {claim.key for claim in claims}:
+    if here is not None and here.claim is not None and here.claim not in claim_keys:
         raise InvalidSource(f"{path}.here.claim", "the record declares no claim of this key")
     if here is not None and here.quote is not None:
-        _quote(here.quote, f"{path}.here.quote", text)
+        quoted.quote(here.quote, f"{path}.here.quote")
     if (relation.namespace, relation.source_id) == source and (here is None or relation.there is None):
         raise InvalidSource(path, "a source that contradicts itself must say where, in `here` and in `there`")
     return relation

@@ -5,7 +5,7 @@ sample that is read as the whole is a wrong answer that nobody can find (R24).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -14,6 +14,8 @@ from evidence.canonical import Json
 from evidence.fitting import largest_below
 from evidence.query_class import ToolOverflow
 from evidence.slots import Slot
+
+_STEP = 4  # how much longer each beginning is that is tried, and how far over the budget one settles it
 
 Cell: TypeAlias = str | int | bool | Decimal | None
 
@@ -109,13 +111,13 @@ def fit(
 
     measure: tokens of the segment that this content gets, None where no tokenizer counts; then nothing is too long.
     A cut leaves every table the same number of first rows, or all it has: as many as fit, where one row more of each
-    would not. What does not fit in its lowest form, no rows and all aggregates, is given in that form.
+    would not. What does not fit in its lowest form, no rows and all aggregates, is given in that form. Measures tables
+    in proportion to the budget where they are over it, however long they are.
     """
-
     whole = FittedTools(
         tables=tuple(FittedTable(result=result, shown=len(result.rows), aggregates=None) for result in results)
     )
-    if budget_tokens is None or measure is None or measure(whole.content()) <= budget_tokens:
+    if budget_tokens is None or measure is None or _fits(whole, budget_tokens=budget_tokens, measure=measure):
         return whole
     aggregates = [aggregate(result.columns, result.rows) for result in results]
 
@@ -131,3 +133,16 @@ def fit(
         return first(0)
     most = max((table.shown for table in whole.tables), default=0)
     return first(largest_below(most, lambda rows: measure(first(rows).content()) <= budget_tokens))
+
+
+def _fits(whole: FittedTools, *, budget_tokens: int, measure: Callable[[Mapping[str, Json]], int]) -> bool:
+    """Whether whole tables keep their budget. Beginnings of them are measured first: one that is several times over
+    the budget settles it, for a longer text does not take a fraction of its beginning's tokens."""
+    most = max((table.shown for table in whole.tables), default=0)
+    rows = 1
+    while rows < most:
+        beginning = FittedTools(tables=tuple(replace(table, shown=min(rows, table.shown)) for table in whole.tables))
+        if measure(beginning.content()) > _STEP * budget_tokens:
+            return False
+        rows *= _STEP
+    return measure(whole.content()) <= budget_tokens

@@ -10,7 +10,7 @@ sorting their postings.
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,10 +173,15 @@ class _Vocabulary:
         """The postings of pieces that begin at these rows, ascending."""
         if len(self._by_code_point) < len(self._numbers):
             self._by_code_point = sorted(self._numbers)
-        spelled: Mapping[str, int] = {term: number for number, term in enumerate(self._by_code_point)}
-        renumbered = np.empty(len(spelled), dtype=np.int64)
-        renumbered[[self._numbers[term] for term in self._by_code_point]] = np.arange(len(spelled))
-        terms = renumbered[np.concatenate([piece.terms for piece in pieces])]
+        numbers = np.concatenate([piece.terms for piece in pieces])
+        occurs = np.bincount(numbers, minlength=len(self._numbers)) > 0  # terms of pieces that are gone are no terms
+        spelled = {
+            term: place
+            for place, term in enumerate(term for term in self._by_code_point if occurs[self._numbers[term]])
+        }
+        renumbered = np.zeros(len(self._numbers), dtype=np.int64)
+        renumbered[[self._numbers[term] for term in spelled]] = np.arange(len(spelled))
+        terms = renumbered[numbers]
         rows = np.concatenate([piece.rows + np.int32(start) for piece, start in zip(pieces, starts, strict=True)])
         by_term = _stable_order(terms)  # rows ascend already
         offsets = np.zeros(len(spelled) + 1, dtype=np.int64)

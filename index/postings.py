@@ -49,9 +49,9 @@ class Postings:
     def holds(self, term: str, rows: Ints) -> npt.NDArray[np.bool_]:
         """(len(rows),) bool: which of `rows`, in any order, hold the term. Cost: a binary search a row."""
         number = self.terms.get(term)
-        if number is None:
+        held = self.posting_rows[self.offsets[number] : self.offsets[number + 1]] if number is not None else ()
+        if not len(held):
             return np.zeros(len(rows), dtype=np.bool_)
-        held = self.posting_rows[self.offsets[number] : self.offsets[number + 1]]
         places = np.searchsorted(held, rows)
         found: npt.NDArray[np.bool_] = (places < len(held)) & (held[np.minimum(places, len(held) - 1)] == rows)
         return found

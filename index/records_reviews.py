@@ -55,6 +55,13 @@ def open_review(records: Records, new: NewReview) -> None:
         )
 
 
+def find_review(records: Records, review_id: str, *, namespace: Namespace | None) -> KeptReview | None:
+    """A dispute as it stands; None where this namespace (None: any) has no such dispute."""
+    with records.reading() as connection:
+        row = connection.execute(_in(namespace).where(review.c.review_id == review_id)).first()
+        return None if row is None else _kept(connection, row)
+
+
 def adjudicate(
     records: Records, review_id: str, *, namespace: Namespace | None, state: str, body: Mapping[str, Json]
 ) -> KeptReview | None:

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from muniment.options import print_json
+from muniment.options import ConfigFile, print_json
 
 
 def run(
     directory: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="also look at this catalog")] = None,
+    config: ConfigFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the findings as JSON")] = False,
 ) -> None:
     """Look at everything that Muniment needs: one line each, ok, warn or fail, and what to do.
@@ -21,10 +22,12 @@ def run(
     from muniment.findings import Status, examine
     from muniment.health_of_catalog import catalog_checks
     from muniment.health_of_machine import machine_checks
+    from muniment.health_of_settings import read_settings
 
-    findings = list(examine(machine_checks()))
+    settings = read_settings(config)
+    findings = list(examine(machine_checks(settings)))
     if directory is not None:
-        findings += examine(catalog_checks(directory))
+        findings += examine(catalog_checks(directory, settings))
     if as_json:
         print_json({"findings": [finding.record() for finding in findings]})
     else:

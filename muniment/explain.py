@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from evidence.counted import counted
 from muniment.failures import UsageFailure
-from muniment.options import AsPrincipal, CatalogDir, Device, print_json, read_json, read_principal
+from muniment.options import AsPrincipal, CatalogDir, ChosenDevice, ConfigFile, print_json, read_json, read_principal
 
 
 def run(
@@ -20,7 +21,8 @@ def run(
     request_file: Annotated[
         Path | None, typer.Option("--request", metavar="FILE", help="the body of POST /v1/packets without `query`")
     ] = None,
-    device: Device = "auto",
+    device: ChosenDevice = None,
+    config: ConfigFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="print everything as JSON")] = False,
 ) -> None:
     """Follow one unit through a request. For the operator: it tells about units that the principal may not see.
@@ -40,7 +42,7 @@ def run(
         raise UsageFailure(f"{request_file}: must be a JSON object without `query`")
     request = parse({**body, "query": query}, PacketRequest)
     asker = read_principal(principal)
-    with open_pipeline(Path(directory), settings=settings_for(device)) as pipeline:
+    with open_pipeline(Path(directory), settings=settings_for(device, config=config)) as pipeline:
         try:
             explained = explain(pipeline, request, asker, named=unit)
         except UnknownUnit as error:
@@ -73,7 +75,7 @@ def lines(explained: Mapping[str, Any]) -> Iterator[str]:
         if explained.get(name) is not None:
             yield f"{name:<10} {_place(explained[name])}"
     for group in explained.get("conflict_groups", []):
-        yield f"conflict   {group['id']}, {len(group['members'])} units"
+        yield f"conflict   {group['id']}, {counted(len(group['members']), 'unit')}"
     if explained.get("packet") is not None:
         packet = explained["packet"]
         yield f"packet     {packet['disposition']}, {packet['state']}"

@@ -1,13 +1,16 @@
 """Can this catalog be served here as it was made, and is its index up to date?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import torch
 
+from evidence.counted import counted
+from evidence.identity import RevisionKey
 from index.analysis import analyzer_for
 from index.catalog import Catalog
+from index.catalog_read import Holdings
 from index.errors import IndexFault, NoGeneration
 from index.generation import open_current
 from index.recipe import Recipe
@@ -16,12 +19,13 @@ from models.registry import find_encoder
 from models.runtime import runtime_names
 from muniment.findings import Check, Finding, fail, ok, warn
 from muniment.health_of_machine import disk_space
+from server.errors import StartError
 from server.keys import KEY_FILE, load_key
-from server.settings import load_settings
+from server.settings import Settings
 
 
-def catalog_checks(directory: Path) -> Iterator[Check]:
-    """What to look at, in order; less when the catalog does not open."""
+def catalog_checks(directory: Path, settings: Settings | StartError) -> Iterator[Check]:
+    """What to look at, in order; less when the catalog does not open, or the settings cannot be read."""
     yield "catalog disk", partial(disk_space, directory)
     yield "signing key", partial(_key, directory)
     try:
@@ -31,7 +35,8 @@ def catalog_checks(directory: Path) -> Iterator[Check]:
         return
     with catalog:
         yield "catalog", partial(_catalog, catalog)
-        yield "encoder", partial(_encoder, catalog.recipe)
+        if isinstance(settings, Settings):
+            yield "encoder", partial(_encoder, catalog.recipe, settings.models_dir)
         yield "runtime", partial(_runtime, catalog.recipe)
         yield "analyzer", partial(_analyzer, catalog.recipe)
         yield "index", partial(_index, catalog)
@@ -48,11 +53,12 @@ def _refused(error: Exception) -> Finding:
 
 def _catalog(catalog: Catalog) -> Finding:
     with catalog.read() as reading:
-        return ok(f"{len(reading.facts())} revisions, {reading.unit_count} units, recipe {catalog.recipe.digest}")
+        revisions, units = counted(len(reading.facts()), "revision"), counted(reading.unit_count, "unit")
+    return ok(f"{revisions}, {units}, recipe {catalog.recipe.digest}")
 
 
-def _encoder(recipe: Recipe) -> Finding:
-    entry = find_encoder(recipe.encoder, folder=load_settings().models_dir)
+def _encoder(recipe: Recipe, models_dir: Path | None) -> Finding:
+    entry = find_encoder(recipe.encoder, folder=models_dir)
     got = open_folder(entry).digest
     if got != recipe.model_digest:
         return fail(
@@ -92,8 +98,19 @@ def _index(catalog: Catalog) -> Finding:
         holdings = reading.holdings
     indexed = {run.key: run.facts_digest for run in generation.runs}
     waiting = [key for key, digest in holdings.content_digests.items() if indexed.get(key) != digest]
-    found = f"{generation.name}, every checksum holds, {generation.rows} units"
-    if waiting:
-        units = sum(holdings.unit_counts[key] for key in waiting)
-        return warn(f"{found}; {units} units of {len(waiting)} revisions wait for a reindex", advice=advice)
-    return ok(f"{found}, none waits for a reindex")
+    found = f"{generation.name}, every checksum holds, {counted(generation.rows, 'unit')}"
+    if not waiting:
+        return ok(f"{found}, none waits for a reindex")
+    beside = holdings.coded if analyzer_for(catalog.recipe).name == catalog.recipe.analyzer else frozenset()
+    searchable = [key for key in waiting if key in beside]
+    unsearchable = [key for key in waiting if key not in beside]
+    if searchable:
+        found += f"; {_amount(searchable, holdings)} came after it and can be searched already"
+    if unsearchable:
+        found += f"; {_amount(unsearchable, holdings)} cannot be searched until a reindex"
+    return warn(found, advice=advice)
+
+
+def _amount(keys: Sequence[RevisionKey], holdings: Holdings) -> str:
+    units = sum(holdings.unit_counts[key] for key in keys)
+    return f"{counted(units, 'unit')} of {counted(len(keys), 'revision')}"

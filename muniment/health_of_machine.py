@@ -12,6 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from muniment.findings import Check, Finding, fail, ok, warn
+from muniment.health_of_settings import settings_checks
+from server.errors import StartError
+from server.settings import DeviceChoice, Settings
 
 OLDEST_PYTHON = (3, 11)
 GIB = 2**30
@@ -22,18 +25,19 @@ TWO_TOKENS = "the world"  # in every vocabulary: two words, two tokens
 INSTALL = "install Muniment with its extra: pip install 'muniment[cpu]' or 'muniment[gpu]'"
 
 
-def machine_checks() -> Iterator[Check]:
-    """What to look at, in order."""
+def machine_checks(settings: Settings | StartError) -> Iterator[Check]:
+    """What to look at, in order; nothing that takes settings where these cannot be read."""
     yield "python", _python
     yield "platform", _platform
-    yield "settings", _settings
-    yield "torch", _torch
+    yield from settings_checks(settings)
+    yield "torch", partial(_torch, settings.device if isinstance(settings, Settings) else DeviceChoice.AUTO)
     yield "int8 product", _int8_product
     yield "faiss", _faiss
     yield "openvino", _openvino
     yield "packaged model", _packaged_model
     yield "tokenizers", _tokenizers
-    yield "cache folder", _cache_folder
+    if isinstance(settings, Settings):
+        yield "cache folder", partial(_cache_folder, settings.cache)
     yield "disk", partial(disk_space, Path.cwd())
 
 
@@ -58,23 +62,13 @@ def _platform() -> Finding:
     return ok(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
 
 
-def _settings() -> Finding:
-    from server.settings import load_settings
-
-    given = sorted(load_settings().model_fields_set)
-    return ok(f"from the environment: {', '.join(given)}" if given else "all as shipped")
-
-
-def _torch() -> Finding:
+def _torch(chosen: DeviceChoice) -> Finding:
     import torch
 
-    from server.settings import load_settings
-
-    chosen = load_settings().device.value
     found = f"{torch.__version__}, device {chosen}"
     if torch.cuda.is_available():
         return ok(f"{found}: {torch.cuda.get_device_name()}")
-    if chosen == "cuda":
+    if chosen is DeviceChoice.CUDA:
         return fail(f"{found}, but there is none", advice="set MUNIMENT_DEVICE=auto, or mend the NVIDIA driver")
     if torch.version.cuda is not None:
         return warn(f"{found}: built for CUDA, but no device is visible", advice="check `nvidia-smi`; the CPU serves")
@@ -136,10 +130,7 @@ def _tokenizers() -> Finding:
     return ok(", ".join(counts))
 
 
-def _cache_folder() -> Finding:
-    from server.settings import load_settings
-
-    cache = load_settings().cache
+def _cache_folder(cache: Path) -> Finding:
     try:
         with tempfile.TemporaryFile(dir=_nearest(cache)):
             pass

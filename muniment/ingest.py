@@ -79,16 +79,24 @@ def ingest(
     source_format: str = "auto",
 ) -> "Outcome":
     """Take `paths` into the catalog in `directory`, showing progress; with `dry_run`, only say what that would do."""
+    from evidence.source_record import UNLABELLED
     from index.catalog import Catalog
     from models.device import choose_device
     from server.ingest import Chunker, rehearse
     from server.ingest import ingest as take_in
     from server.opening import open_encoder, settings_for
+    from server.source_place import SourceFileError
     from server.sources import SourceFormat, check_paths
 
     if source_format not in tuple(SourceFormat):
         raise UsageFailure(f"--format {source_format}: allowed are {', '.join(SourceFormat)}")
-    checked = check_paths(paths, source_format=SourceFormat(source_format), default_label=_default_label(label))
+    default_label = _default_label(label)
+    try:
+        checked = check_paths(paths, source_format=SourceFormat(source_format), default_label=default_label)
+    except SourceFileError as error:
+        if error.problem == UNLABELLED:
+            raise UsageFailure(f"{error}; --public or --tenant T gives one to all records without it") from None
+        raise
     with Catalog.open(directory) as catalog, shown_progress() as progress:
         encoder = open_encoder(catalog, settings=settings_for("cpu"), device=choose_device("cpu"))
         chunker = Chunker.of(catalog.recipe, encoder.counter, document_window=encoder.document_window)

@@ -17,6 +17,11 @@ AsPrincipal = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="print exactly the HTTP body")]
 Device = Annotated[str, typer.Option("--device", metavar="auto|cpu|cuda", help="where tensors live")]
+ChosenDevice = Annotated[
+    str | None,
+    typer.Option("--device", metavar="auto|cpu|cuda", help="where tensors live; as the settings say unless given"),
+]
+ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="a TOML file of settings")]
 
 MAX_FILE_BYTES = 1 << 20  # of a principal or a request
 _DURATION = re.compile(r"(\d{1,9})([smhd])", re.ASCII)

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from muniment.failures import UsageFailure
-from muniment.options import AsPrincipal, CatalogDir, Device, Json, print_json, read_json, read_principal
+from muniment.options import (
+    AsPrincipal,
+    CatalogDir,
+    ChosenDevice,
+    ConfigFile,
+    Json,
+    print_json,
+    read_json,
+    read_principal,
+)
 
 
 def run(
@@ -17,7 +26,8 @@ def run(
     request_file: Annotated[
         Path | None, typer.Option("--request", metavar="FILE", help="the body of POST /v1/packets without `query`")
     ] = None,
-    device: Device = "auto",
+    device: ChosenDevice = None,
+    config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
     """Build an evidence packet and its manifest. Exit status 1 when the packet is not accepted.
@@ -34,7 +44,7 @@ def run(
         raise UsageFailure(f"{request_file}: must be a JSON object without `query`")
     request = parse({**body, "query": query}, PacketRequest)
     asker = read_principal(principal)
-    settings = settings_for(device)
+    settings = settings_for(device, config=config)
     with (
         open_pipeline(Path(directory), settings=settings) as pipeline,
         open_recorder(pipeline.catalog, settings=settings) as recorder,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evidence.counted import counted
 from muniment.failures import UsageFailure
 from muniment.options import CatalogDir, Device
 from muniment.progress import shown_progress
@@ -31,7 +32,7 @@ def run(
         raise UsageFailure("--workers must be at least 1")
     report = reindex(directory, device=device, workers=workers)
     print(
-        f"published {report.generation}: {report.units} units; {report.encoded} encoded"
+        f"published {report.generation}: {counted(report.units, 'unit')}; {report.encoded} encoded"
         f" ({report.tokens} tokens in {report.encode_seconds:.1f} s,"
         f" {report.tokens / max(report.encode_seconds, 1e-9):.0f} tokens/s), {report.reused} reused"
     )

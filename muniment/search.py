@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from muniment.options import AsPrincipal, CatalogDir, Device, Json, print_json, read_json_option, read_principal
+from muniment.options import (
+    AsPrincipal,
+    CatalogDir,
+    ChosenDevice,
+    ConfigFile,
+    Json,
+    print_json,
+    read_json_option,
+    read_principal,
+)
 
 
 def run(
@@ -29,7 +38,8 @@ def run(
     catalog_version: Annotated[
         str | None, typer.Option("--catalog-version", help="the version to search, or nothing (`stale-version`)")
     ] = None,
-    device: Device = "auto",
+    device: ChosenDevice = None,
+    config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
     """Rank what the principal may use.
@@ -57,7 +67,7 @@ def run(
         body["fusion"] = read_json_option(fusion, "--fusion")
     request = parse(body, SearchRequest)
     asker = read_principal(principal)
-    with open_pipeline(Path(directory), settings=settings_for(device)) as pipeline:
+    with open_pipeline(Path(directory), settings=settings_for(device, config=config)) as pipeline:
         answer = pipeline.search(request, asker)
     if as_json:
         print_json(answer)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evidence.counted import counted
 from muniment.failures import Negative, UsageFailure
 from muniment.options import CatalogDir, print_json
 
@@ -142,7 +143,8 @@ def _delete(catalog: "Catalog", name: str, namespace: "Namespace | None", as_jso
     if as_json:
         print_json({**key._asdict(), "revisions": removed.revisions, "units": removed.units})
     else:
-        print(f"deleted {key.namespace}/{name}: {removed.revisions} revisions, {removed.units} units")
+        revisions, units = counted(removed.revisions, "revision"), counted(removed.units, "unit")
+        print(f"deleted {key.namespace}/{name}: {revisions}, {units}")
 
 
 def _rollback(catalog: "Catalog", name: str, _: "Namespace | None", as_json: bool) -> None:
@@ -162,7 +164,9 @@ def _rollback(catalog: "Catalog", name: str, _: "Namespace | None", as_json: boo
             }
         )
         return
-    print(f"took out {removed.revisions} revisions ({removed.units} units); {removed.sources} sources have none left")
+    revisions, units = counted(removed.revisions, "revision"), counted(removed.units, "unit")
+    have = "has" if removed.sources == 1 else "have"
+    print(f"took out {revisions} ({units}); {counted(removed.sources, 'source')} {have} none left")
     if done.restored or done.kept:
         print(f"{done.restored} sources have their earlier label again; {done.kept} were relabelled since and keep it")
 

@@ -83,6 +83,12 @@ def create_app(
         max_waiting=settings.max_waiting,
         max_waiting_per_tenant=settings.max_waiting_per_tenant,
     )
+    app.state.intake_admission = Admission(
+        max_running=1,  # one body uses every core while it is encoded
+        max_running_per_tenant=1,
+        max_waiting=settings.max_waiting_sources,
+        max_waiting_per_tenant=settings.max_waiting_sources_per_tenant,
+    )
     app.state.intake = Intake(pipeline.catalog, encoder=pipeline.encoder)
     app.include_router(router)
     app.include_router(authority_router)

@@ -12,6 +12,7 @@ from evidence.label_record import parse_label
 from server.errors import Invalid
 from server.request_fields import MAX_VALUES, Closed, Name
 from server.responses import Shape
+from server.scope import GRANTABLE
 
 Names = Annotated[list[Name], Field(max_length=MAX_VALUES)]
 
@@ -48,6 +49,8 @@ class GrantBody(Closed):
     def _one_of(self) -> Self:
         if len(self._given()) != 1:
             raise ValueError("exactly one of role, purpose, region, case, scope is needed")
+        if self.scope is not None and self.scope not in GRANTABLE:
+            raise ValueError(f"no such scope; allowed: {', '.join(GRANTABLE)}")
         return self
 
     def grant(self, namespace: Namespace | None) -> Grant:

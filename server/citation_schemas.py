@@ -11,12 +11,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from evidence.adapters import Adapter
 from evidence.canonical import Json
 from evidence.eligibility import Use
+from evidence.native_citations import MAX_CITATIONS
 from evidence.occurrence import Occurrence
 from evidence.validation import Finding, Shown
 from server.request_fields import Closed, Moment, Name, Text
 from server.responses import Shape
 
-MAX_OCCURRENCES = 256
 MAX_OFFSET = 2**31
 MAX_NAMED = 2048  # code points of what a model names: it need not be a handle
 
@@ -90,7 +90,7 @@ class CitationRequest(Closed):
     """The body of `POST /v1/citations/validate`. Use and moment are those of the packet."""
 
     packet: ShownPacketBody = Field(description="the packet that was cited from")
-    occurrences: list[OccurrenceBody] = Field(max_length=MAX_OCCURRENCES, description="the citations, one by one")
+    occurrences: list[OccurrenceBody] = Field(max_length=MAX_CITATIONS, description="the citations, one by one")
     purpose: Name | None = Field(None, description="a purpose granted to the caller: that of the packet's request")
     subject: Name | None = Field(None, description="what the evidence must apply to: that of the packet's request")
 
@@ -100,7 +100,10 @@ class NativeRequest(Closed):
 
     adapter: Annotated[Adapter, Field(strict=False)] = Field(description="the adapter that rendered the packet")
     packet: dict[str, object] = Field(description="the packet that was answered from")
-    answer: object = Field(description="what the model's provider gave back; a text where it gives only text")
+    answer: object = Field(
+        description="what the model's provider gave back, with at most"
+        f" {MAX_CITATIONS} citations; a text where it gives only text"
+    )
 
 
 class FindingShape(Shape):

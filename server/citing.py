@@ -37,7 +37,7 @@ def validate_citations(
 def read_native(request: NativeRequest) -> dict[str, Json]:
     """The body of `POST /v1/citations/read`: what a provider gave back, in the common record. Nothing is looked up.
 
-    Raises Invalid where the answer has not the shape of its provider's.
+    Raises Invalid where the answer has not the shape of its provider's, or holds too many citations.
     """
     try:
         found = citations_of(request.adapter, request.answer, packet=request.packet)

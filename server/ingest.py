@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from evidence.canonical import Json, digest
+from evidence.counted import counted
 from evidence.identity import RevisionKey
 from evidence.source_record import SourceRevision
 from evidence.unit import Unit
@@ -61,8 +62,9 @@ class Outcome:
         report = self.report
         verb = "would accept" if self.dry_run else "accepted"
         changes = (
-            f"{verb} {report.accepted} revisions ({report.units} units, {report.tokens} encoder tokens,"
-            f" {report.text_bytes} bytes of text); {report.unchanged} unchanged; {report.relabelled} sources relabelled"
+            f"{verb} {counted(report.accepted, 'revision')} ({counted(report.units, 'unit')},"
+            f" {counted(report.tokens, 'encoder token')}, {counted(report.text_bytes, 'byte')} of text);"
+            f" {report.unchanged} unchanged; {counted(report.relabelled, 'source')} relabelled"
         )
         lines = [changes]
         if self.seconds_to_encode is not None:

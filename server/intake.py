@@ -112,14 +112,22 @@ class Intake:
 def _require_namespace(sources: CheckedSources, namespace: Namespace) -> None:
     for place, source in sources.read():
         if source.facts.key.namespace != namespace:
-            whose = "public, as the call said" if namespace == PUBLIC else "the caller's own tenant"
-            raise SourceFileError(place, path="$.access", problem=f"must be {whose}")
+            if namespace == PUBLIC:
+                problem = "must be public, as the call said"
+            elif source.facts.key.namespace == PUBLIC:
+                problem = "must be the caller's own tenant; public needs `?public=true` and the scope ingest-public"
+            else:
+                problem = "must be the caller's own tenant"
+            raise SourceFileError(place, path="$.access", problem=problem)
 
 
 def _refusal(error: IngestRefused, sources: CheckedSources) -> Invalid:
     """What the catalog refused, in words that name nothing but the record itself: a circle may run through revisions
     that the caller does not know."""
-    problem = "supersedes itself through others" if isinstance(error, SupersedesCycle) else error.problem
+    if isinstance(error, SupersedesCycle):
+        problem = "supersedes itself through others"
+    else:
+        problem = str(error) if isinstance(error, RevisionChanged) else error.problem
     return Invalid(problem, path=_PATHS.get(type(error), "$"), line=_line_of(error.key, sources))
 
 

@@ -1,6 +1,7 @@
 """How does a JSON value become a request, or one clear refusal?"""
 
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,4 +21,39 @@ def parse(record: object, schema: type[Body]) -> Body:
         path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
         if len(path) > MAX_PATH:
             path = path[:MAX_PATH] + "…"
-        raise Invalid(first["msg"].removeprefix("Value error, "), path=path) from None
+        raise Invalid(_problem(first["type"], first["loc"], schema) or _as_worded(first["msg"]), path=path) from None
+
+
+def _problem(kind: str, place: Sequence[int | str], schema: type[BaseModel]) -> str | None:
+    """Our words for a problem of this kind at this place; None where the library's are kept."""
+    match kind:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            allowed = _fields_at(place[:-1], schema)
+            return f"unknown field; allowed: {', '.join(allowed)}" if allowed else "unknown field"
+        case _:
+            return None
+
+
+def _as_worded(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def _fields_at(place: Sequence[int | str], schema: type[BaseModel]) -> tuple[str, ...]:
+    """The fields that the object at `place` may have, in the schema's order; none where more than one model, or none,
+    may stand there."""
+    models = [schema]
+    for part in place:
+        if isinstance(part, str):
+            named = [model.model_fields[part] for model in models if part in model.model_fields]
+            models = [model for field in named for model in _models_in(field.annotation)]
+    return tuple(models[0].model_fields) if len(models) == 1 else ()
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models in an annotation, through lists, unions and what is said beside them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)

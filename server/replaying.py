@@ -54,6 +54,21 @@ def replay(pipeline: Pipeline, manifest: object, principal: Principal, *, code_o
         raise Invalid(error.problem, path=f"$.manifest.{error.path}") from None
 
 
+def not_configured(manifest: Mapping[str, Any], pipeline: Pipeline) -> str | None:
+    """What a manifest that `replay` has judged names, and what the operator's settings do not have; None where they
+    have it all."""
+    asked = manifest["request"]
+    if pipeline.requests.find_class(asked["query_class"]) is None:
+        return f"the query class {asked['query_class']!r} is not configured here (setting query_classes_dir)"
+    if _lacks_model(asked, pipeline):
+        return f"the model profile {asked['model']!r} is not configured here (setting models_file)"
+    return None
+
+
+def _lacks_model(asked: Mapping[str, Any], pipeline: Pipeline) -> bool:
+    return asked["model"] is not None and pipeline.requests.find_model(asked["model"]) is None
+
+
 def _request(recorded: Mapping[str, Any], pipeline: Pipeline) -> PacketRequest | Layer:
     """The request of a manifest; or the layer that differs, where its query class or model is no longer served."""
     asked = recorded["request"]
@@ -61,7 +76,7 @@ def _request(recorded: Mapping[str, Any], pipeline: Pipeline) -> PacketRequest |
         query_class = pipeline.requests.find_class(asked["query_class"])
         if query_class is None:
             return Layer.PACKING
-        if asked["model"] is not None and pipeline.requests.find_model(asked["model"]) is None:
+        if _lacks_model(asked, pipeline):
             return Layer.RENDERING
         of_class = {requirement.role for requirement in query_class.required_roles}
         search = asked["search"]

@@ -152,7 +152,10 @@ class Requests:
             raise Invalid("needs `tokenizer`: counts are exact, never estimated", path=f"$.budget.{limited_by}")
         template = profile.template if profile is not None and resolved.adapter is Adapter.HF_CHAT else None
         if template is None and resolved.adapter is Adapter.HF_CHAT:
-            raise Invalid("hf-chat needs a model whose profile has a folder with a chat template", path="$.adapter")
+            raise Invalid(
+                "hf-chat needs a `model` whose profile, in the setting models_file, has a folder with a chat template",
+                path="$.adapter",
+            )
         return Means(
             meter=None if resolved.tokenizer is None else self._meter(resolved.tokenizer),
             template=template,
@@ -193,7 +196,7 @@ class Requests:
         try:
             counter = self._counter(tokenizer)
         except UnknownTokenizer as error:
-            raise Invalid(str(error), path=TOKENIZER) from None
+            raise Invalid(_unknown(error), path=TOKENIZER) from None
         except ModelError as error:
             raise Unavailable(f"the tokenizer {tokenizer} cannot be opened: {type(error).__name__}") from None
         return TokenMeter(
@@ -211,6 +214,13 @@ class Requests:
                 raise UnknownTokenizer(name, TOKENIZER_NAMES)
             name = f"{LOCAL}{profile.folder}"
         return get_counter(name, allowed=counted_folders(self._profiles, self._folders))
+
+
+def _unknown(error: UnknownTokenizer) -> str:
+    """Why a tokenizer is not known. Which folders there are is nothing for callers, but which settings name them is."""
+    if not error.name.startswith((LOCAL, OF_MODEL)):
+        return str(error)
+    return f"{error}; and the folders of the settings tokenizer_folders (`{LOCAL}`) and models_file (`{OF_MODEL}`)"
 
 
 def _tokenizer_of(profile: Profile) -> str | None:

@@ -11,7 +11,7 @@ from evidence.access import Principal
 from evidence.canonical import Json
 from evidence.instant import Instant, format_instant
 from index.records import Records
-from index.records_reviews import KeptReview, NewReview, adjudicate, list_reviews, open_review
+from index.records_reviews import KeptReview, NewReview, adjudicate, find_review, list_reviews, open_review
 from server.errors import Invalid, NotFound
 from server.recalling import jurisdiction, manifest_for, manifest_in
 from server.record_schemas import AdjudicationRequest, ReviewRequest, ReviewsQuery
@@ -57,7 +57,15 @@ def open_dispute(
 def record_decision(
     review_id: str, body: AdjudicationRequest, auditor: Principal, *, records: Records, now: Instant
 ) -> dict[str, Json]:
-    """Add a decision to a review. Raises NotFound for one that does not lie with this auditor."""
+    """Add a decision to a review. Raises NotFound for one that does not lie with this auditor, Invalid for an authority
+    that the review does not name."""
+    namespace = jurisdiction(auditor)
+    disputed = find_review(records, review_id, namespace=namespace)
+    if disputed is None:
+        raise NotFound("no such review")
+    named = disputed.body["authority"]  # never changes, so that it may be read before the decision is written
+    if body.authority != named:
+        raise Invalid(f"is not who the review names to decide; allowed: {named}", path="$.authority")
     decision: dict[str, Json] = {
         "state": body.state.value,
         "authority": body.authority,
@@ -65,7 +73,7 @@ def record_decision(
         "recorded_by": auditor.sub,
         "recorded_at": format_instant(now),
     }
-    kept = adjudicate(records, review_id, namespace=jurisdiction(auditor), state=body.state.value, body=decision)
+    kept = adjudicate(records, review_id, namespace=namespace, state=body.state.value, body=decision)
     if kept is None:
         raise NotFound("no such review")
     return shown(kept)

@@ -163,20 +163,30 @@ def _read(body: bytes, schema: type[Body]) -> Body:
     return parse(record, schema)
 
 
-async def answer(request: Request, principal: Principal, work: Callable[[Pipeline], Mapping[str, object]]) -> Response:
+async def answer(
+    request: Request,
+    principal: Principal,
+    work: Callable[[Pipeline], Mapping[str, object]],
+    *,
+    admission: Admission | None = None,
+) -> Response:
     """Do the work as `perform` does, and encode what it gives."""
-    body = await perform(request, principal, work)
+    body = await perform(request, principal, work, admission=admission)
     return Response(status_code=NOBODY_THERE) if body is None else encoded(body)
 
 
-async def perform(request: Request, principal: Principal, work: Callable[[Pipeline], Done]) -> Done | None:
+async def perform(
+    request: Request, principal: Principal, work: Callable[[Pipeline], Done], *, admission: Admission | None = None
+) -> Done | None:
     """Wait for a place, and do the work in a thread; None where nobody waits for the answer any more.
+
+    admission: of work that has places of its own; None is that of all requests.
 
     Raises TooMany, Unavailable (also when the authority cannot be read, R5), and what the work refuses.
     """
-    admission: Admission = request.app.state.admission
+    places: Admission = admission or request.app.state.admission
     pipeline: Pipeline = request.app.state.pipeline
-    async with admission.admit(principal.namespace):
+    async with places.admit(principal.namespace):
         if await request.is_disconnected():
             return None
         with faults_told():

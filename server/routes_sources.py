@@ -36,4 +36,9 @@ async def take_sources(request: Request) -> Response:
     namespace = writable_namespace(principal, public=query.public)
     body = await request.body()
     intake: Intake = request.app.state.intake
-    return await answer(request, principal, lambda _: intake.take(body, namespace=namespace))
+    return await answer(
+        request,
+        principal,
+        lambda _: intake.take(body, namespace=namespace),
+        admission=request.app.state.intake_admission,  # encoding takes long: who asks must not wait for who adds
+    )

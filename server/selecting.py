@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from evidence.envelope import Candidate, RetrievalTrace, SeenTokens, owned_claims
+from evidence.envelope import Candidate, LocatedClaims, RetrievalTrace, SeenTokens, locate_claims
 from evidence.identity import RevisionKey, SourceKey, UnitKey
 from evidence.revision import Claim, RevisionFacts
 from evidence.unit import Unit
@@ -58,15 +58,15 @@ def with_claims(
     usable: Mapping[RevisionKey, RevisionFacts],
 ) -> tuple[Candidate, ...]:
     """Units with the facts of their revision and the claims that they own. `usable` must hold every unit's revision."""
-    texts: dict[RevisionKey, str] = {}
+    located: dict[RevisionKey, LocatedClaims] = {}
     candidates = []
     for unit, trace in zip(units, traces, strict=True):
         facts = usable[unit.key.revision_key]  # a unit outside the usable set stops here (R2)
         claims: tuple[Claim, ...] = ()
         if facts.claims:
-            if facts.key not in texts:
-                texts[facts.key] = reading.revision_text(facts.key)
-            claims = owned_claims(facts.claims, text=texts[facts.key], start=unit.start, end=unit.end)
+            if facts.key not in located:
+                located[facts.key] = locate_claims(facts.claims, text=reading.revision_text(facts.key))
+            claims = located[facts.key].owned_by(unit.start, unit.end)
         candidates.append(Candidate(unit=unit, facts=facts, claims=claims, trace=trace))
     return tuple(candidates)
 

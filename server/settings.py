@@ -81,6 +81,8 @@ class Settings(BaseSettings):
     max_waiting_per_tenant: int = Field(64, ge=0, description="requests of one tenant that may wait or run")
     records_max_runs: int = Field(100_000, ge=1, description="answers of a namespace that stay on record")
     records_max_days: int = Field(90, ge=1, le=36_500, description="days for which an answer stays on record")
+    max_waiting_sources: int = Field(16, ge=0, description="bodies of sources that may wait, all tenants together")
+    max_waiting_sources_per_tenant: int = Field(4, ge=1, description="bodies of sources of one tenant that wait or run")
     allowed_hosts: tuple[str, ...] = Field(("*",), description="Host header names that are served; * is any")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="least level that is logged")
 

@@ -6,7 +6,7 @@ caller is Ann of tenant `blue`, who asks at 2025-06-01T00:00:00Z.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, Self, cast
 
 from evidence.access import Label, Principal, Scope
 from evidence.adapters import Adapter
@@ -16,7 +16,7 @@ from evidence.canonical import Json, digest, digest_text
 from evidence.chat import ChatTemplate
 from evidence.conversation import ExtractiveSummarizer, Turn
 from evidence.eligibility import Eligibility, Filter, Standing, Use, catalog_version, is_visible, judge, validity
-from evidence.envelope import Candidate, RetrievalTrace, owned_claims
+from evidence.envelope import Candidate, RetrievalTrace, locate_claims
 from evidence.identity import Namespace, RevisionKey, SourceKey, UnitKey, unit_id
 from evidence.instant import Instant, parse_instant
 from evidence.means import Alternative, Means
@@ -166,6 +166,26 @@ def revision(
     )
 
 
+class SearchedText(str):
+    """A text that counts how often a passage is looked for in it."""
+
+    __slots__ = ("searches",)
+    searches: int
+
+    def __new__(cls, text: str) -> Self:
+        made = super().__new__(cls, text)
+        made.searches = 0
+        return made
+
+    def find(self, *of: Any) -> int:
+        self.searches += 1
+        return super().find(*of)
+
+    def __contains__(self, passage: object) -> bool:
+        self.searches += 1
+        return super().__contains__(cast("str", passage))
+
+
 def unit(key: RevisionKey, text: str, *, ordinal: int = 0, start: int = 0, heading: Iterable[str] = ()) -> Unit:
     """The passage `text` of a revision, `start` code points into it."""
     return Unit(
@@ -188,7 +208,7 @@ def candidate(facts: RevisionFacts, text: str, *, ordinal: int = 0, start: int =
     return Candidate(
         unit=passage,
         facts=facts,
-        claims=owned_claims(facts.claims, text=text, start=0, end=len(text)),
+        claims=locate_claims(facts.claims, text=text).owned_by(0, len(text)),
         trace=RetrievalTrace(ranks={"dense": rank, "lexical": rank}, scores={"dense": 900 - rank, "lexical": 2**33}),
     )
 

@@ -9,7 +9,7 @@ Other programs are passed over.
 A block after a line that ends in "as `NAME`:" is a file, written before the next command runs.
 
 What is printed and what is shown are compared after `normalized`; a line of `…` in a document stands for any lines, `…`
-within a line for any text.
+within a line for any text. `refreshed` puts the hashes and scores that are printed now in place of those shown.
 """
 
 import contextlib
@@ -34,15 +34,20 @@ COLUMNS = "100"  # as wide as the tables in the documents
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _SAVED = re.compile(r"as\s+`([\w./-]+)`[^`\n]*:\s*\Z")
 _ASSIGNED = re.compile(r"(\w+)=\$\(((?:muniment|curl) .*)\)")
+# The same at each run over the same codes: digests, names made of them, scores.
+_FIXED = re.compile(r"sha256:[0-9a-f]{64}|\b[0-9a-f]{64}\b|\b(?:g|ingest)-[0-9a-f]{32}|\b\d{6,}\b")
+_VOLATILE = (
+    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), "TOKEN"),
+    (re.compile(r"\b(openvino|torch)-[\w.]+(-\w+)+"), "RUNTIME"),  # which one is the fastest here
+    (re.compile(r"\b\d+(\.\d+)? (s\b|tokens/s)"), r"# \2"),
+    (re.compile(r"[ \t]+$", re.MULTILINE), ""),
+)
 _NORMALIZED = (
     (re.compile(r"sha256:[0-9a-f]{64}"), "sha256:#"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "#"),
     (re.compile(r"\b(g|ingest)-[0-9a-f]{32}"), r"\1-#"),
-    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), "TOKEN"),
-    (re.compile(r"\b(openvino|torch)-[\w.]+(-\w+)+"), "RUNTIME"),  # which one is the fastest here
-    (re.compile(r"\b\d+(\.\d+)? (s\b|tokens/s)"), r"# \2"),
+    *_VOLATILE,
     (re.compile(r"\b\d{6,}\b"), "#"),  # scores: dense ones may differ between processors
-    (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
 
 
@@ -58,10 +63,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command line, its continuations joined, and the output shown beneath it."""
+    """A command line, its continuations joined, and the output shown beneath it. `output`: the output's first line."""
 
     line: int
     text: str
+    output: int
     shown: str
 
 
@@ -99,7 +105,7 @@ def commands(block: Block) -> Iterator[Command]:
             text = text[:-1].rstrip() + " " + lines[at].strip()
         end = next((later for later in range(at + 1, len(lines)) if lines[later].startswith("$ ")), len(lines))
         shown = "".join(f"{line}\n" for line in lines[at + 1 : end])
-        yield Command(line=block.line + 1 + first, text=text, shown=shown)
+        yield Command(line=block.line + 1 + first, text=text, output=block.line + 2 + at, shown=shown)
         at = end
 
 
@@ -118,6 +124,46 @@ def agrees(shown: str, printed: str) -> bool:
         r"(?:.*\n)*" if line.strip() == ANY else ".*".join(map(re.escape, line.split(ANY))) + r"\n" for line in lines
     ]
     return re.fullmatch("".join(parts), normalized(printed).strip("\n") + "\n") is not None
+
+
+def refreshed(shown: str, printed: str) -> str:
+    """`shown` with the hashes, names and scores that `printed` has in their places.
+
+    Unchanged where they are the same, and where the two do not agree in the rest.
+    """
+    now, was = _without_volatile(printed).strip("\n") + "\n", _without_volatile(shown).strip("\n")
+    if re.fullmatch(_pattern(was, kept=True), now):
+        return shown
+    found = re.fullmatch(_pattern(was, kept=False), now)
+    if found is None:
+        return shown
+    values = iter(found.groups())
+    return _FIXED.sub(lambda _: next(values), shown)
+
+
+def _without_volatile(text: str) -> str:
+    for pattern, stands_for in _VOLATILE:
+        text = pattern.sub(stands_for, text)
+    return text
+
+
+def _pattern(shown: str, *, kept: bool) -> str:
+    """What prints as `shown`: with the same hashes where they are `kept`, else with any, each of them a group."""
+    lines = []
+    for line in shown.split("\n"):
+        if line.strip() == ANY:
+            lines.append(r"(?:.*\n)*")
+            continue
+        at, parts = 0, []
+        for one in () if kept else _FIXED.finditer(line):
+            parts += [_any_text(line[at : one.start()]), f"({_FIXED.pattern})"]
+            at = one.end()
+        lines.append("".join(parts) + _any_text(line[at:]) + r"\n")
+    return "".join(lines)
+
+
+def _any_text(text: str) -> str:
+    return ".*".join(map(re.escape, text.split(ANY)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -151,7 +197,7 @@ class Shell:
         if printed_or_none is None:
             return None
         text, status = printed_or_none.text, printed_or_none.status
-        if query:
+        if query and status == 0:
             assert query[0] == "jq", f"only jq is known behind a pipe, not {query[0]}"
             chosen = _queried(json.loads(text), query[-1])
             text = f"{chosen if query[1] == '-r' else json.dumps(chosen, indent=2, ensure_ascii=False)}\n"

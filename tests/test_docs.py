@@ -1,7 +1,7 @@
 """Is what the documents say true of the code?
 
 The generated pages are written again and compared. The command lines of the others are run, in order, in a folder that
-looks like the checkout after `make serve` (`tests/shown_commands.py` says how), and what they print is compared with
+looks like the checkout after `make serve` (`tests/shown_courses.py` says how), and what they print is compared with
 what is shown.
 """
 
@@ -9,43 +9,30 @@ import ast
 import functools
 import importlib
 import importlib.util
-import os
+import json
 import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 import typer
-from starlette.testclient import TestClient
 
-import models.loading
 from evidence.access import Principal
 from evidence.identity import Namespace
 from models.registry import read_entry
 from muniment.__main__ import app
-from server.app import create_app
 from server.keys import load_key
-from server.opening import open_pipeline, open_recorder, settings_for
 from server.settings import Settings, load_settings
 from server.tokens import issue
-from tests.shown_commands import Command, Shell, agrees, blocks, commands, normalized
+from tests.shown_commands import Command, Shell, agrees, blocks, commands, normalized, refreshed
+from tests.shown_courses import CODES_FILE, COURSES, HOW_TO, Course, client_of
 from tests.source_tree import ROOT
 
-HOW_TO = tuple(
-    f"docs/how-to/{page}.md" for page in ("catalogs", "packets", "serving", "models")
-)  # one goes on in the next
-COURSES = (
-    ("README.md",),
-    ("docs/concepts.md",),
-    ("docs/evidence.md",),
-    HOW_TO,
-)  # each in one folder, from start to end
+RENEW = "put them in with `python scripts/shown.py`"
 WRITTEN = tuple(document for course in COURSES for document in course)
 GENERATED = ("docs/configuration.md", "docs/reference/cli.md", "docs/reference/http.md")
 DOCUMENTS = (*WRITTEN, *GENERATED, "docs/how-to.md", "docs/failure-modes.md")
@@ -56,7 +43,6 @@ UNWANTED = re.compile(
     r"|\bissues? #?\d|(?<!UAX )(?<!\w)#\d+\b",
     re.IGNORECASE,
 )
-MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 @functools.cache
@@ -178,78 +164,36 @@ def test_the_quality_table_shows_what_the_record_holds() -> None:
 # The documents' commands
 
 
-@pytest.fixture(scope="module", name="open_once")
-def fixture_open_once() -> Callable[..., Any]:
-    """Opens each encoder once for this module; every command opens the rest anew."""
-    return functools.cache(models.loading.open_encoder)
+@pytest.fixture(scope="module", name="course")
+def fixture_course(tmp_path_factory: pytest.TempPathFactory) -> tuple[Course, Path]:
+    """What follows the documents, and a sample catalog that it made."""
+    course, sample = Course(root=ROOT), tmp_path_factory.mktemp("shown") / "sample"
+    course.make_sample(sample)
+    return course, sample
 
 
-@pytest.fixture(name="shell")
-def fixture_shell(
-    tmp_path: Path, sample_catalog: Path, open_once: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    """A folder like the checkout after `make serve`, and files where the documents put models of the reader's own."""
-    for name in [name for name in os.environ if name.startswith("MUNIMENT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setattr("server.opening.open_on", open_once)
-    monkeypatch.setattr("server.making.open_encoder", open_once)
-    monkeypatch.setattr("models.qualification.SHORT_TEXTS_PER_BUCKET", 1)  # `init` is shown, not what it measures
-    shutil.copytree(sample_catalog, tmp_path / ".muniment" / "sample")  # packets are put on record beside it
-    (tmp_path / "muniment").mkdir()
-    (tmp_path / "muniment" / "sample").symlink_to(ROOT / "muniment" / "sample")
-    for model in ("e5-small-v2", "ms-marco-MiniLM-L6-v2"):
-        (tmp_path / "models" / model).mkdir(parents=True)
-        for file in MODEL_FILES:
-            (tmp_path / "models" / model / file).write_text("{}")
-    return Shell(folder=tmp_path, request=answered)
+@pytest.mark.parametrize("documents", COURSES, ids=lambda documents: documents[0])
+def test_the_commands_of_a_document_print_what_it_shows(
+    documents: Sequence[str], course: tuple[Course, Path], tmp_path: Path
+) -> None:
+    """To the digit where the encoder gives the codes here that it gave there, else but for digests and scores."""
+    follower, sample = course
+    stale = []
 
+    with follower.shell(tmp_path, sample=sample) as shell:
+        for document in documents:
+            ran = list(follower.run(document, shell))
 
-def answered(catalog: Path, method: str, path: str, headers: Mapping[str, str], body: bytes) -> str:
-    """What a server of `catalog` answers, as text."""
-    with client_of(catalog) as client:
-        return client.request(method, path, headers=dict(headers), content=body).text
-
-
-@contextmanager
-def client_of(catalog: Path) -> Iterator[TestClient]:
-    """A client of a server of `catalog`, with the default settings."""
-    settings = settings_for("cpu")
-    with (
-        open_pipeline(catalog, settings=settings) as pipeline,
-        open_recorder(pipeline.catalog, settings=settings) as recorder,
-        TestClient(create_app(settings, pipeline=pipeline, recorder=recorder, key=load_key(catalog))) as client,
-    ):
-        yield client
-
-
-@pytest.mark.parametrize("course", COURSES, ids=lambda course: course[0])
-def test_the_commands_of_a_document_print_what_it_shows(course: Sequence[str], shell: Shell) -> None:
-    for document in course:
-        assert commands_run(document, shell) >= 2
-
-
-def commands_run(document: str, shell: Shell) -> int:
-    """How many commands of a document were run. Fails at the first that prints something else than it shows."""
-    ran = 0
-    for block in blocks(text_of(document)):
-        if block.saved_as is not None:
-            path = shell.folder / block.saved_as
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text)
-        if block.language != "console":
-            continue
-        following = [*(one.text for one in commands(block)), ""][1:]
-        for command, after in zip(commands(block), following, strict=True):
-            place = f"{document}:{command.line}: {command.text}"
-            printed = shell.run(command.text)
-            if printed is None:
-                assert command.shown == "", f"{place}: shows output of what is not run"
-                continue
-            assert agrees(command.shown, printed.text), f"{place}\nprints\n{printed.text}"
-            assert printed.status == 0 or after == "echo $?", f"{place}: ends with {printed.status}, which is not shown"
-            shell.status = printed.status
-            ran += 1
-    return ran
+            assert len(ran) >= 2
+            for one in ran:
+                place = f"{document}:{one.command.line}: {one.command.text}"
+                shown, printed = one.command.shown, one.printed
+                assert agrees(shown, printed.text), f"{place}\nprints\n{printed.text}"
+                assert printed.status == 0 or one.status_is_shown, f"{place}: ends with {printed.status}, not shown"
+                stale += [place] if refreshed(shown, printed.text) != shown else []
+    shown_on, here = json.loads(text_of(str(CODES_FILE)))[documents[0]], follower.basis
+    assert shown_on["texts"] == here.texts, f"other texts are encoded than those of {CODES_FILE}; {RENEW}"
+    assert not stale or shown_on["codes"] != here.codes, "\n".join([f"stale digests; {RENEW}", *stale])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -316,6 +260,17 @@ def looked_up(line: str) -> None:
 )
 def test_shown_and_printed_are_told_apart(shown: str, printed: str, *, expected: bool) -> None:
     assert agrees(shown, printed) is expected
+
+
+def test_digests_and_scores_are_put_in_where_the_rest_agrees() -> None:
+    old, new = "a" * 64, "b" * 64
+    shown = f"packet sha256:{old}\n…\nscore 123456 in 1.5 s … {old}\n"
+
+    assert refreshed(shown, f"packet sha256:{new}\none\nscore 654321 in 2.5 s of {new}\n") == (
+        f"packet sha256:{new}\n…\nscore 654321 in 1.5 s … {new}\n"
+    )
+    assert refreshed(shown, f"packet sha256:{old}\none\nscore 123456 in 2.5 s of {old}\n") == shown
+    assert refreshed(shown, f"packet sha256:{new}\none\nrank 654321 in 2.5 s of {new}\n") == shown
 
 
 def test_what_differs_between_runs_is_named_and_nothing_else_is_lost() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from evidence.authority_rules import NO_RULES, AuthorityRule, AuthorityRules
 from evidence.conflict import Conflicted, find_conflicts
 from evidence.eligibility import Eligibility
-from evidence.envelope import Candidate, RetrievalTrace, owned_claims
+from evidence.envelope import Candidate, RetrievalTrace, locate_claims
 from evidence.identity import Namespace, RevisionKey, UnitKey
 from evidence.revision import Claim, ConflictSide, Contradiction, RevisionFacts
 from evidence.snapshot import Snapshot
@@ -37,9 +37,10 @@ def facts_of(
 def passages(facts: RevisionFacts, *texts: str) -> tuple[Candidate, ...]:
     """The units of a revision whose text is `texts` put together. None of them was ranked."""
     whole, found, start = "".join(texts), [], 0
+    located = locate_claims(facts.claims, text=whole)
     for ordinal, text in enumerate(texts):
         end = start + len(text)
-        claims = owned_claims(facts.claims, text=whole, start=start, end=end)
+        claims = located.owned_by(start, end)
         passage = unit(facts.key, text, ordinal=ordinal, start=start)
         found.append(Candidate(unit=passage, facts=facts, claims=claims, trace=NOT_RANKED))
         start = end

@@ -1,7 +1,8 @@
 """Which unit owns a claim, and what a trace keeps apart."""
 
-from evidence.envelope import RetrievalTrace, SeenTokens, owned_claims
+from evidence.envelope import RetrievalTrace, SeenTokens, locate_claims
 from evidence.revision import Claim
+from tests.builders import SearchedText
 
 TEXT = "Limit: 25 MB.\nNo executables.\nLimit: 25 MB."
 LIMIT = Claim(key="upload.max_mb", value="25", quote="25 MB")
@@ -9,7 +10,7 @@ RULE = Claim(key="upload.executables", value="no", quote="No executables")
 
 
 def owned(start: int, end: int) -> tuple[Claim, ...]:
-    return owned_claims([LIMIT, RULE], text=TEXT, start=start, end=end)
+    return locate_claims([LIMIT, RULE], text=TEXT).owned_by(start, end)
 
 
 def test_a_claim_belongs_to_the_unit_that_holds_the_first_occurrence_of_its_quote() -> None:
@@ -28,7 +29,7 @@ def test_a_quote_must_lie_in_the_unit_whole() -> None:
 def test_spans_count_code_points() -> None:
     claim = Claim(key="k", value="v", quote="é𝄞")
 
-    assert owned_claims([claim], text="𝄞é𝄞", start=1, end=3) == (claim,)
+    assert locate_claims([claim], text="𝄞é𝄞").owned_by(1, 3) == (claim,)
 
 
 def test_a_trace_keeps_each_channels_rank_and_score_and_says_what_was_not_read() -> None:
@@ -50,3 +51,23 @@ def test_a_trace_keeps_each_channels_rank_and_score_and_says_what_was_not_read()
         "encoder_tokens": {"seen": 256, "total": 300},
         "reranker_tokens": None,
     }
+
+
+def test_claims_come_in_the_order_in_which_they_were_declared() -> None:
+    found = locate_claims([RULE, LIMIT], text=TEXT)
+
+    assert found.owned_by(0, len(TEXT)) == (RULE, LIMIT)
+
+
+def test_a_quote_that_the_text_does_not_hold_makes_no_claim() -> None:
+    claim = Claim(key="k", value="v", quote="nowhere")
+
+    assert locate_claims([claim], text=TEXT).owned_by(0, len(TEXT)) == ()
+
+
+def test_each_quote_is_searched_once_however_many_claims_and_units_there_are() -> None:
+    text = SearchedText(TEXT)
+    located = locate_claims([Claim(key=f"k{n}", value="v", quote="25 MB") for n in range(100)], text=text)
+
+    assert [len(located.owned_by(start, start + 14)) for start in range(30)] == [100] * 8 + [0] * 22
+    assert text.searches == 1

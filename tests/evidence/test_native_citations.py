@@ -8,6 +8,7 @@ from evidence.adapters import Adapter
 from evidence.citations import citation_handle
 from evidence.errors import InvalidRequest
 from evidence.native_citations import (
+    MAX_CITATIONS,
     MAX_QUOTE,
     citations_in_text,
     citations_of,
@@ -16,6 +17,7 @@ from evidence.native_citations import (
     stored_text,
 )
 from evidence.occurrence import Occurrence
+from evidence.sent_text import SentText, sent_text
 from tests.builders import revision, unit
 
 TEXT = 'Files with a <tag> or [link] are "refused".\nOthers pass.'
@@ -247,3 +249,75 @@ def test_the_adapter_that_is_no_provider_has_no_other_shape() -> None:
 def test_half_a_surrogate_pair_is_no_text() -> None:
     assert stored_text(r"\ud83d\ude00") == "\U0001f600"
     assert stored_text(r"\ud83d") is None
+
+
+class Watched(dict[str, Any]):
+    """An item of a packet that counts how often it is looked at."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        self.looks = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.looks += 1
+        return super().get(key, default)
+
+
+def looks_at_each_item(citations: int) -> int:
+    items = [Watched(handle=f"EV-{place}", span=[0, 5], text="Other") for place in range(50)]
+    cited = message(*[search_result(source="EV-99")] * citations)
+    citations_of_anthropic(cited, packet={"evidence": items})
+    return sum(item.looks for item in items)
+
+
+def test_the_packet_is_read_as_often_for_many_citations_as_for_one() -> None:
+    assert looks_at_each_item(MAX_CITATIONS) == looks_at_each_item(1) == 50
+
+
+def test_a_passage_is_written_as_it_was_sent_once_however_often_it_is_cited(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+
+    def counting(text: str) -> SentText:
+        written.append(text)
+        return sent_text(text)
+
+    monkeypatch.setattr("evidence.native_citations.sent_text", counting)
+    found = citations_of_anthropic(message(*[characters(0, 5)] * 100, *[search_result()] * 100), packet=PACKET)
+
+    assert len(found) == 200
+    assert found[0].span == (100, 105)
+    assert written == [TEXT]
+
+
+def test_no_citation_by_characters_writes_no_passage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("evidence.native_citations.sent_text")
+
+    assert len(citations_of_anthropic(message(search_result()), packet=PACKET)) == 1
+
+
+@pytest.mark.parametrize(
+    ("adapter", "answer", "path"),
+    [
+        (Adapter.JSON, "EV-1 " * 257, "$.answer"),
+        (Adapter.ANTHROPIC, message(*[{}] * 257), "$.answer.content[0].citations"),
+        (Adapter.ANTHROPIC, message(*[{}] * 256, text="[EV-1]"), "$.answer.content[0].text"),
+        (Adapter.OPENAI, {"content": "EV-1 " * 257}, "$.answer"),
+        (
+            Adapter.OPENAI,
+            {"content": [{"type": "text", "text": "", "annotations": [{}] * 257}]},
+            "$.answer.content[0].annotations",
+        ),
+    ],
+)
+def test_one_citation_too_many_is_refused_where_it_stands_with_the_number_allowed(
+    adapter: Adapter, answer: object, path: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="at most 256 are allowed") as refused:
+        citations_of(adapter, answer, packet=PACKET)
+
+    assert refused.value.path == path
+
+
+def test_as_many_citations_as_are_allowed_are_read() -> None:
+    assert len(citations_of(Adapter.JSON, "EV-1 " * 256, packet={})) == 256
+    assert len(citations_of(Adapter.ANTHROPIC, message(*[{}] * 256), packet=PACKET)) == 256

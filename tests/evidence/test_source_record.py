@@ -15,6 +15,7 @@ from evidence.instant import Instant
 from evidence.label_record import parse_label
 from evidence.revision import Claim, ConflictSide, Contradiction, Status
 from evidence.source_record import MAX_TEXT_BYTES, SourceRevision, parse_source, to_record
+from tests.builders import SearchedText
 
 TEXT = "# Uploads\n\nAt most 25 MB. The latch is inspected yearly.\n"
 BLUE = Label(namespace=Namespace("blue"))
@@ -313,3 +314,22 @@ def test_a_label_is_read_alone_too() -> None:
     assert parse_label({"tenant": "blue", "cases": ["2", "1"]}, path="$") == Label(
         namespace=Namespace("blue"), cases=("1", "2")
     )
+
+
+def test_a_quote_that_many_claims_share_is_searched_once() -> None:
+    def searches(claims: int) -> int:
+        text = SearchedText(TEXT)
+        quoting = [{"key": f"k{number}", "value": "25", "quote": "At most 25 MB."} for number in range(claims)]
+        assert len(parse(text=text, claims=quoting).facts.claims) == claims
+        return text.searches
+
+    assert searches(1000) == searches(1)
+
+
+def test_a_revision_declares_at_most_a_thousand_claims() -> None:
+    claims = [{"key": f"k{number}", "value": "25", "quote": "At most 25 MB."} for number in range(1001)]
+
+    with pytest.raises(InvalidSource, match="1001 entries, at most 1000") as refused:
+        parse(claims=claims)
+
+    assert refused.value.path == "$.claims"

@@ -32,6 +32,19 @@ def fitted(
     return fit(results, budget_tokens=budget, measure=None if budget is None else length, overflow=overflow)
 
 
+def rows_written(rows: int) -> int:
+    """How many rows are written in all to fit a table of so many into a budget that holds a few of them."""
+    written = []
+
+    def measure(content: Mapping[str, Json]) -> int:
+        written.append(sum(len(found["rows"]) for found in cast("list[dict[str, Any]]", content["results"])))
+        return length(content)
+
+    tools = fit([table(rows)], budget_tokens=600, measure=measure, overflow=ToolOverflow.CUT)
+    assert 0 < tools.tables[0].shown < 40
+    return sum(written)
+
+
 def tables(tools: FittedTools) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", tools.content()["results"])
 
@@ -125,3 +138,18 @@ def test_the_record_keeps_a_decimal_apart_from_a_text() -> None:
     result = ToolResult(tool="t", columns=("a", "b"), rows=((Decimal("2.50"), "2.50"),))
 
     assert result.record()["rows"] == [[{"decimal": "2.50"}, "2.50"]]
+
+
+def test_a_table_ten_times_as_long_is_not_written_any_longer_where_it_is_cut() -> None:
+    assert rows_written(10_000) == rows_written(1_000) < 1_000
+
+
+def test_a_table_that_fits_is_measured_in_few_growing_beginnings_before_it_stands_whole() -> None:
+    written: list[int] = []
+
+    def measure(content: Mapping[str, Json]) -> int:
+        written.append(len(cast("list[dict[str, Any]]", content["results"])[0]["rows"]))
+        return length(content)
+
+    tools = fit([table(65)], budget_tokens=10**9, measure=measure, overflow=ToolOverflow.CUT)
+    assert (tools.tables[0].shown, written) == (65, [1, 4, 16, 64, 65])

@@ -9,6 +9,7 @@ import pytest
 
 from index.catalog import Catalog
 from muniment.options import read_principal
+from server import query_classes
 from server.pipeline import Pipeline
 from server.schemas import SearchRequest
 from tests.malformed.cases import CASES, Case
@@ -211,3 +212,68 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         ran = run(capsys, command, "--help")
         assert ran.status == 0
         assert f"Example: muniment {command}" in " ".join(ran.out.split())
+
+
+def test_a_record_without_a_label_is_told_which_options_give_one(
+    catalog: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"source_id": "N", "revision": "1", "text": "x"}\n')
+
+    ran = run(capsys, "ingest", catalog, path)
+    assert ran.status == 2
+    assert ran.err.startswith(f"muniment: {path}:1: $.access: `access` is required")
+    assert "--public or --tenant T" in ran.err
+
+
+def managed(folder: Path) -> Path:
+    """A file of settings with one model profile and one query class of its own."""
+    (folder / "models.json").write_text('{"profiles": [{"name": "managed", "adapter": "openai"}]}')
+    classes = folder / "classes"
+    classes.mkdir()
+    shipped = json.loads((Path(query_classes.__file__).parent / "query_classes" / "lookup.json").read_text())
+    (classes / "own.json").write_text(json.dumps({**shipped, "name": "own"}))
+    config = folder / "server.toml"
+    config.write_text(f'device = "cpu"\nmodels_file = "{folder}/models.json"\nquery_classes_dir = "{classes}"\n')
+    return config
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"),
+    [
+        ({"model": "managed"}, "the model profile 'managed' is not configured here (setting models_file)"),
+        ({"query_class": "own"}, "the query class 'own' is not configured here (setting query_classes_dir)"),
+    ],
+)
+def test_a_replay_without_the_settings_of_the_answer_says_what_is_not_configured(
+    asked: dict[str, str], missing: str, catalog: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, request, manifest = managed(tmp_path), tmp_path / "request.json", tmp_path / "manifest.json"
+    request.write_text(json.dumps(asked))
+    made = run(capsys, "packet", catalog, "upload", "--as", BLUE, "--request", request, "--config", config, "--json")
+    assert made.status == 0
+    manifest.write_text(made.out)
+
+    replayed: list[str | Path] = ["replay", catalog, manifest, "--as", BLUE, "--device", "cpu"]
+    same = run(capsys, *replayed, "--config", config)
+    assert (same.status, same.out) == (0, "identical\n")
+    differs = run(capsys, *replayed)
+    assert differs.status == 1
+    assert differs.out.splitlines()[1:] == [missing]
+    assert set(json.loads(run(capsys, *replayed, "--json").out)) == {"verdict", "layer"}
+
+
+@pytest.mark.parametrize("command", ["search", "explain"])
+def test_a_command_that_asks_reads_the_settings_of_its_file(
+    command: str, sample_catalog: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "server.toml"
+    config.write_text('device = "cpu"\ndense = false\n')
+    named = ["blue/POL-UPLOADS@3#0"] if command == "explain" else []
+
+    ran = run(capsys, command, sample_catalog, "upload", *named, "--as", BLUE, "--config", config, "--json")
+    answer = json.loads(ran.out)
+    if command == "search":
+        assert "dense: switched off" in answer["degraded"]
+    else:
+        assert answer["channels"]["dense"]["of"] == 0

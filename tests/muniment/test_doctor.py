@@ -4,6 +4,7 @@ import json
 import shutil
 from importlib import metadata
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_sources_that_wait_for_a_reindex_are_counted(
 
     status, found = examined(capsys, catalog)
     assert (status, found["index"]["status"]) == (0, "warn")
-    assert "1 units of 1 revisions wait" in found["index"]["found"]
+    assert found["index"]["found"].endswith("; 1 unit of 1 revision came after it and can be searched already")
     assert found["index"]["advice"] == f"muniment reindex {catalog}"
 
 
@@ -181,3 +182,66 @@ def test_a_look_that_breaks_is_a_failure_without_the_errors_own_words() -> None:
     assert (first.status, second.status) == (Status.FAIL, Status.OK)
     assert "ZeroDivisionError" in first.finding.found
     assert "private words" not in first.finding.found
+
+
+def test_what_was_taken_in_with_its_codes_is_told_apart_from_what_waits(
+    catalog: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with mock.patch("muniment.ingest._can_be_searched_at_once", return_value=True):
+        take_in(catalog, tmp_path, "NEW")
+    with mock.patch("muniment.ingest._can_be_searched_at_once", return_value=False):
+        take_in(catalog, tmp_path, "LATER")
+
+    found = examined(capsys, catalog)[1]["index"]
+    assert found["status"] == "warn"
+    assert "; 1 unit of 1 revision came after it and can be searched already" in found["found"]
+    assert found["found"].endswith("; 1 unit of 1 revision cannot be searched until a reindex")
+
+
+def take_in(catalog: Path, folder: Path, source_id: str) -> None:
+    note = {"source_id": source_id, "revision": "1", "text": f"A note: {source_id}.", "access": {"public": True}}
+    (folder / "note.jsonl").write_text(json.dumps(note) + "\n")
+    ingest(catalog, [folder / "note.jsonl"], label=NO_LABEL)
+
+
+@pytest.mark.parametrize("name", ["models_file", "query_classes_dir", "authority_rules"])
+def test_a_setting_that_names_nothing_fails_under_its_own_name(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"MUNIMENT_{name.upper()}", str(tmp_path / "absent"))
+
+    status, found = examined(capsys)
+    assert status == 1
+    assert [check for check, one in found.items() if one["status"] == "fail"] == [name]
+    assert str(tmp_path / "absent") in found[name]["found"]
+
+
+def test_a_folder_without_a_tokenizer_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUNIMENT_TOKENIZER_FOLDERS", json.dumps([str(tmp_path)]))
+
+    status, found = examined(capsys)
+    assert (status, found["tokenizer_folders"]["status"]) == (1, "fail")
+    assert "there is no tokenizer.json" in found["tokenizer_folders"]["found"]
+
+
+def test_the_settings_of_a_file_are_looked_at_and_what_they_name_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "models.json").write_text('{"profiles": [{"name": "managed", "adapter": "openai"}]}')
+    config = tmp_path / "server.toml"
+    config.write_text(f'models_file = "{tmp_path / "models.json"}"\n')
+
+    status, found = examined(capsys, "--config", config)
+    assert (status, found["settings"]["found"]) == (0, "given: models_file")
+    assert found["models_file"]["found"] == f"{tmp_path / 'models.json'}: managed"
+
+
+def test_settings_that_cannot_be_read_are_reported_once(
+    sample_catalog: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, found = examined(capsys, sample_catalog, "--config", tmp_path / "absent.toml")
+
+    assert status == 1
+    assert [check for check, one in found.items() if one["status"] == "fail"] == ["settings"]

@@ -209,3 +209,19 @@ def test_a_newer_revision_replaces_the_one_in_the_index_at_once(tmp_path: Path) 
         answer = searched(pipeline, WHO[0], query="limit")
         assert [hit["source"]["revision"] for hit in answer["hits"]] == ["2"]
         assert answer["stats_scope"]["units"] == 1
+
+
+def test_a_word_that_only_a_source_taken_out_again_held_is_a_word_nobody_knows(tmp_path: Path) -> None:
+    """R6: whoever asks for it gets what they got before it came, and the question fails for nobody."""
+    ann, eve = principal("blue"), principal("red")
+    asked = [{"query": query} for query in ("walrus zyzzyva", "zyzzyva", "secret", "walrus")]
+
+    with catalog_in(tmp_path / "catalog", []) as catalog:
+        pipeline = pipeline_over(catalog)
+        arrive(catalog, [record("S2", "Walrus news of the day.", tenant="blue")])
+        before = [searched(pipeline, ann, **request) for request in asked]
+        arrive(catalog, [record("S1", "A zyzzyva in secret.", tenant="red")])
+        assert found(pipeline, eve, query="zyzzyva", channel="lexical") == ["S1"]
+        catalog.delete(SourceKey(Namespace("red"), "S1"))
+        assert [searched(pipeline, ann, **request) for request in asked] == before
+        assert found(pipeline, eve, query="zyzzyva", channel="lexical") == []

@@ -1,6 +1,7 @@
 """Tests of `server/intake.py` and `server/routes_sources.py`: sources that arrive over HTTP."""
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,3 +168,59 @@ def test_a_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
     with serving(tmp_path / "catalog", encoder=Failing()) as served:
         assert served.post(record("N", "x", tenant="blue")).status_code == 503
         assert served.revisions() == 1
+
+
+class Slow(WordEncoder):
+    """Encodes documents only once it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.let = threading.Event(), threading.Event()
+
+    def encode_documents(self, texts: Sequence[str]) -> Any:
+        self.begun.set()
+        assert self.let.wait(timeout=60)
+        return super().encode_documents(texts)
+
+
+def test_sources_that_are_being_encoded_keep_no_question_waiting(tmp_path: Path) -> None:
+    """Not even where a single request may run at once; who adds more than may wait is told so."""
+    encoder = Slow()
+    with serving(tmp_path / "catalog", encoder=encoder, max_running=1, max_waiting_sources_per_tenant=1) as served:
+        adding = threading.Thread(target=served.post, args=(record("N", "Inspect the latch.", tenant="blue"),))
+        adding.start()
+        assert encoder.begun.wait(timeout=60)
+        try:
+            assert served.found("upload limit") == ["A"]
+            assert served.post(record("M", "A hinge.", tenant="blue")).status_code == 429
+        finally:
+            encoder.let.set()
+            adding.join(timeout=60)
+        assert set(served.found("latch")) == {"A", "N"}
+
+
+def test_a_public_record_is_told_what_public_needs(served: Served) -> None:
+    detail = served.post(record("P", "y")).json()["detail"]
+
+    assert "`?public=true`" in detail
+    assert "scope ingest-public" in detail
+
+
+def test_another_tenants_record_is_not_told_how_to_publish(served: Served) -> None:
+    assert "public" not in served.post(record("P", "y", tenant="red")).json()["detail"]
+
+
+def test_a_record_without_a_label_is_told_that_access_is_required(served: Served) -> None:
+    """R3. There is no default over HTTP, and so no talk of one."""
+    answer = served.post({"source_id": "N", "revision": "1", "text": "x"}).json()
+
+    assert answer["path"] == "$.access"
+    assert "`access` is required" in answer["detail"]
+    assert "default" not in answer["detail"]
+
+
+def test_other_bytes_of_a_known_revision_are_named_with_what_to_do(served: Served) -> None:
+    detail = served.post(record("A", "Another limit.", tenant="blue")).json()["detail"]
+
+    assert "a correction is a new revision" in detail
+    assert "revision '1' of source 'A'" in detail

@@ -74,3 +74,29 @@ def test_a_model_fills_in_what_the_request_leaves_open_and_hides_where_its_files
 
     named, _ = resolved({"model": "local", "budget": {"window": 9, "reserved_output_tokens": 0}}, requests)
     assert (named.budget.window, named.budget.reserved_output_tokens) == (9, 0)
+
+
+def refusal(body: dict[str, Any]) -> str:
+    with pytest.raises(Invalid) as refused:
+        resolved(body)
+    return refused.value.detail
+
+
+@pytest.mark.parametrize("name", ["hf:/models/mine", "model:none"])
+def test_an_unknown_local_tokenizer_names_the_settings_and_no_folder(name: str, tmp_path: Path) -> None:
+    requests = Requests(
+        classes=load_query_classes(None), profiles={}, rules=NO_RULES, tokenizer_folders=(tmp_path / "secret",)
+    )
+
+    with pytest.raises(Invalid) as refused:
+        resolved({"budget": {"tokenizer": name}}, requests)
+    assert "settings tokenizer_folders (`hf:`) and models_file (`model:`)" in refused.value.detail
+    assert "secret" not in refused.value.detail
+
+
+def test_an_unknown_public_tokenizer_names_those_there_are_alone() -> None:
+    assert "settings" not in refusal({"budget": {"tokenizer": "gpt-9"}})
+
+
+def test_the_chat_adapter_without_a_model_names_the_setting_that_makes_models() -> None:
+    assert "setting models_file" in refusal({"adapter": "hf-chat"})

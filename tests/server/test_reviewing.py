@@ -160,3 +160,22 @@ def test_a_review_outlives_the_record_of_its_packet(kept_by: Recorder, packet_id
 
 def test_review_ids_tell_nothing_and_do_not_repeat() -> None:
     assert len({new_review_id() for _ in range(1000)}) == 1000
+
+
+def test_a_decision_of_another_authority_than_the_review_names_is_refused(kept_by: Recorder, packet_id: str) -> None:
+    opened(kept_by, disputed(packet_id, authority="brand-safety"))
+    body = AdjudicationRequest(state=ReviewState.SUPPORTED, authority="marketing")
+
+    with pytest.raises(Invalid) as refused:
+        record_decision("RV-1", body, EVE, records=kept_by.records, now=NOW)
+    assert refused.value.path == "$.authority"
+    assert refused.value.detail == "is not who the review names to decide; allowed: brand-safety"
+    assert listed(kept_by)[0]["adjudications"] == []
+
+
+def test_who_a_review_names_is_not_told_to_another_tenants_auditor(kept_by: Recorder, packet_id: str) -> None:
+    opened(kept_by, disputed(packet_id, authority="brand-safety"))
+    body = AdjudicationRequest(state=ReviewState.SUPPORTED, authority="marketing")
+
+    with pytest.raises(NotFound):
+        record_decision("RV-1", body, RED, records=kept_by.records, now=NOW)

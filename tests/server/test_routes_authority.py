@@ -321,6 +321,7 @@ def test_a_public_revision_is_revoked_where_the_call_says_so(world: World) -> No
         {"subject": ""},
         {"subject": 7},
         {"grant": {"subject": "reader"}},
+        {"grant": {"subject": "reader", "scope": "serach"}},
         {"grant": {"subject": "reader", "role": "a", "purpose": "b"}},
         {"grant": {"role": "engineer"}},
         {"grant": {"subject": "reader", "tenant": "red", "role": "engineer"}},
