@@ -218,9 +218,10 @@ def test_a_word_that_only_a_source_taken_out_again_held_is_a_word_nobody_knows(t
 
     with catalog_in(tmp_path / "catalog", []) as catalog:
         pipeline = pipeline_over(catalog)
+        arrive(catalog, [record("S1", "A zyzzyva in secret.", tenant="red")])
+        assert found(pipeline, eve, query="zyzzyva", channel="lexical") == ["S1"]
         arrive(catalog, [record("S2", "Walrus news of the day.", tenant="blue")])
         before = [searched(pipeline, ann, **request) for request in asked]
-        arrive(catalog, [record("S1", "A zyzzyva in secret.", tenant="red")])
         assert found(pipeline, eve, query="zyzzyva", channel="lexical") == ["S1"]
         catalog.delete(SourceKey(Namespace("red"), "S1"))
         assert [searched(pipeline, ann, **request) for request in asked] == before
