@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from evidence.access import Label
-from evidence.canonical import Json, canonical, digest_bytes
+from evidence.canonical import Json, digest_bytes
 from evidence.errors import InvalidSource
 from evidence.identity import PUBLIC, Namespace, RevisionKey, SourceKey
 from evidence.instant import Instant, format_instant
 from evidence.label_record import parse_label
+from evidence.metadata import parse_metadata
 from evidence.record_fields import (
     as_boolean,
     as_instant,
@@ -25,10 +26,9 @@ from evidence.record_fields import (
     as_optional_name,
     as_passage,
     as_text,
-    kind_of,
 )
 from evidence.revision import Claim, ConflictSide, Contradiction, RevisionFacts, Status
-from evidence.strict_json import MAX_INTEGER, key_path
+from evidence.strict_json import key_path
 
 MAX_TITLE = 4096  # code points
 UNLABELLED = "`access` is required: a record with no label is refused"
@@ -107,7 +107,7 @@ def parse_source(record: object, *, default_label: Label | None) -> SourceRevisi
         claims=_each_once(claims, "$.claims"),
         applies_to=as_name_set(fields.get("applies_to", []), "$.applies_to"),
         citable_for=as_name_set(fields.get("citable_for", []), "$.citable_for"),
-        metadata=_metadata(fields.get("metadata", {})),
+        metadata=parse_metadata(fields.get("metadata", {})),
         text_digest=text_digest,
     )
     here = [relation.here.quote for relation in contradicts if relation.here is not None]
@@ -276,34 +276,6 @@ def _each_once(statements: tuple[_Statement, ...], path: str) -> tuple[_Statemen
             raise InvalidSource(f"{path}[{index}]", "repeats an earlier entry")
         seen.add(statement)
     return statements
-
-
-def _metadata(value: object) -> str:
-    """The canonical JSON of a metadata object."""
-    if not isinstance(value, dict):
-        raise InvalidSource("$.metadata", f"must be an object, got {kind_of(value)}")
-    for key, item in value.items():
-        if not isinstance(key, str):
-            raise InvalidSource("$.metadata", "a key must be a string")
-        path = key_path("$.metadata", key)
-        as_name(key, path)
-        if isinstance(item, list):
-            for index, entry in enumerate(item):
-                _check_metadata_value(entry, f"{path}[{index}]", "a string, an integer or a boolean")
-        else:
-            _check_metadata_value(item, path, "a string, an integer, a boolean or an array of those")
-    return canonical(value).decode("utf-8")
-
-
-def _check_metadata_value(value: object, path: str, wanted: str) -> None:
-    if isinstance(value, float):
-        raise InvalidSource(path, f"must be {wanted}, got a number with a fraction or exponent; use a string")
-    if isinstance(value, str):
-        as_text(value, path)
-    elif not isinstance(value, bool | int):
-        raise InvalidSource(path, f"must be {wanted}, got {kind_of(value)}")
-    elif abs(value) > MAX_INTEGER:
-        raise InvalidSource(path, "an integer is at most 2^53 - 1; use a string")
 
 
 def _contradiction_record(relation: Contradiction) -> dict[str, Json]:

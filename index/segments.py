@@ -83,11 +83,6 @@ class Segments:
         """How many there are."""
         return self.base.rows + (0 if self.delta is None else self.delta.rows)
 
-    @property
-    def delta_rows(self) -> int:
-        """How many of them are the delta's."""
-        return self.rows - self.base.rows
-
     def split(self, ranges: RowRanges) -> list[Part]:
         """The parts of `ranges` in each generation that has some. Raises ValueError for ranges beyond the rows."""
         if ranges.count and ranges.ends[-1] > self.rows:
