@@ -9,7 +9,6 @@ of the others, and the ranking is theirs.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,8 +21,6 @@ RRF_K = 60  # Cormack, Clarke & Buettcher, SIGIR 2009; with ranks counted from 1
 DENSE_WEIGHT = Fraction(1, 2)  # nDCG@10 .731 on SciFact, .359 on NFCorpus; RRF gave .711 and .342
 FUSED_BITS = 32  # a fused score is a numerator over 2^32
 FUSION_VERSION = "1"  # counts changes of the formulas below
-
-_DECIMAL = re.compile(r"(0(\.[0-9]{1,18})?|1(\.0{1,18})?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +48,6 @@ class Fused:
     numerator: int
     ranks: Mapping[str, int]
     scores: Mapping[str, int]
-
-
-def parse_weight(text: str) -> Fraction:
-    """A weight from 0 to 1 as a plain decimal with at most 18 places, exactly. Raises ValueError.
-
-    >>> parse_weight("0.35")
-    Fraction(7, 20)
-    """
-    if _DECIMAL.fullmatch(text) is None:
-        raise ValueError(f"a weight is a plain decimal from 0 to 1 with at most 18 places, got {text[:24]!r}")
-    return Fraction(text)
 
 
 def fuse_minmax(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.fusion import ChannelScores, Fused, fuse_minmax, fuse_rrf, parse_weight
+from index.fusion import ChannelScores, Fused, fuse_minmax, fuse_rrf
 
 ONE = 2**32
 ROW_ORDER = np.arange(1000, dtype=np.int32)
@@ -224,16 +224,3 @@ def test_a_weight_outside_0_to_1_is_refused(weight: Fraction) -> None:
 def test_a_channel_without_a_weight_is_refused() -> None:
     with pytest.raises(ValueError, match="has weights for"):
         fuse_minmax({"rerank": ranked([1])}, order=ROW_ORDER)
-
-
-@pytest.mark.parametrize(("text", "weight"), [("0", 0), ("1", 1), ("1.00", 1), ("0.5", "1/2"), ("0.1", "1/10")])
-def test_a_weight_is_read_exactly(text: str, weight: int | str) -> None:
-    assert parse_weight(text) == Fraction(weight)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "1.5", "-0.1", "1/2", "5e-1", ".5", "0.", "nan", " 0.5", "0.5\n", "٠", "0." + "1" * 19]
-)
-def test_a_weight_that_is_no_plain_decimal_from_0_to_1_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="plain decimal"):
-        parse_weight(text)
