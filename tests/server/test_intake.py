@@ -179,7 +179,7 @@ class Slow(WordEncoder):
 
     def encode_documents(self, texts: Sequence[str]) -> Any:
         self.begun.set()
-        assert self.let.wait(timeout=60)
+        assert self.let.wait(timeout=20)
         return super().encode_documents(texts)
 
 
