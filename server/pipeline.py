@@ -46,7 +46,8 @@ class Pipeline:
     """Answers requests over one catalog. Shared by the threads of a process; made by `server/opening.py`.
 
     encoder: None where the dense channel cannot be had; `encoder_trouble` then says why. clock: gives the moment that
-    a request without `as_of` is judged at. reached: hears of each stage of each attempt.
+    a request without `as_of` is judged at. reached: hears of each stage of each attempt. stopwatch: makes what times
+    one request.
     """
 
     def __init__(
@@ -62,12 +63,14 @@ class Pipeline:
         requests: Requests,
         clock: Callable[[], Instant] = clock.now,
         reached: Callable[[Stage], None] = lambda _: None,
+        stopwatch: Callable[[], Stopwatch] = Stopwatch,
     ) -> None:
         recipe = catalog.recipe
         self.device = device
         self.catalog = catalog
         self.encoder = encoder
         self.requests = requests
+        self._stopwatch = stopwatch
         self._settings = settings
         self._snapshots = Snapshots(catalog)
         self._views = Views(recipe)
@@ -96,7 +99,7 @@ class Pipeline:
 
     def search(self, request: SearchRequest, principal: Principal) -> Answer:
         """The body of `POST /v1/search`."""
-        watch = Stopwatch()
+        watch = self._stopwatch()
         self._check(request, k=request.k)
         searcher = Searcher(
             request=request,
@@ -122,7 +125,7 @@ class Pipeline:
         that then turns out to be too old is done again for the next one. code: of the query, where an earlier run kept
         it (R10).
         """
-        watch = Stopwatch()
+        watch = self._stopwatch()
         self._check(request, k=request.k)
         resolved, means = self.requests.resolve(request, principal)
         maker = PacketMaker(

@@ -1,27 +1,31 @@
 """Where did the time of one request go?"""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 class Stopwatch:
-    """Milliseconds by step, for the `run` block: the one part of an answer that may differ between equal requests."""
+    """Milliseconds by step, for the `run` block: the one part of an answer that may differ between equal requests.
 
-    def __init__(self) -> None:
-        self._begun = time.perf_counter()
+    timer: seconds since any moment, never going back.
+    """
+
+    def __init__(self, timer: Callable[[], float] = time.perf_counter) -> None:
+        self._timer = timer
+        self._begun = timer()
         self._milliseconds: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Count the time of the body under `name`."""
-        begun = time.perf_counter()
+        begun = self._timer()
         try:
             yield
         finally:
-            spent = (time.perf_counter() - begun) * 1000
+            spent = (self._timer() - begun) * 1000
             self._milliseconds[name] = round(self._milliseconds.get(name, 0.0) + spent, 3)
 
     def milliseconds(self) -> dict[str, float]:
         """What each step took, and `total` since the watch was made."""
-        return {**self._milliseconds, "total": round((time.perf_counter() - self._begun) * 1000, 3)}
+        return {**self._milliseconds, "total": round((self._timer() - self._begun) * 1000, 3)}

@@ -32,6 +32,7 @@ from server.pipeline import Pipeline
 from server.ranking import Stage
 from server.reranking import RerankerSlot
 from server.settings import Settings
+from server.timing import Stopwatch
 
 DIMENSION = 64
 NOW = parse_instant("2026-06-01T00:00:00Z")
@@ -168,6 +169,7 @@ def pipeline_over(
     encoder: Any = None,
     reranker: RerankerSlot | None = None,
     reached: Callable[[Stage], None] = lambda _: None,
+    stopwatch: Callable[[], Stopwatch] = Stopwatch,
     **settings: Any,
 ) -> Pipeline:
     """A pipeline over an open catalog. `reached` hears of each stage of each attempt."""
@@ -183,6 +185,7 @@ def pipeline_over(
         requests=open_requests(chosen),
         clock=lambda: now,
         reached=reached,
+        stopwatch=stopwatch,
     )
 
 

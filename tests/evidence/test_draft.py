@@ -77,7 +77,7 @@ def test_for_evidence_only_the_evidence_slot_is_the_whole_body() -> None:
     assert sizes.evidence_tokens == sizes.tokens
 
 
-@pytest.mark.parametrize("adapter", set(Adapter) - {Adapter.JSON})
+@pytest.mark.parametrize("adapter", [adapter for adapter in Adapter if adapter is not Adapter.JSON])
 def test_for_a_prompt_the_evidence_slot_is_a_part_of_the_body(adapter: Adapter) -> None:
     sizes = DRAFTS[adapter].sizes([0, 2])
 
