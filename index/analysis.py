@@ -16,6 +16,7 @@ Useful for both sides of BM25: a query and a unit must pass the same analyzer. N
 Cost is linear in the text, also for one endless word and for endless combining marks.
 """
 
+import functools
 import hashlib
 import unicodedata
 from collections.abc import Iterator
@@ -73,19 +74,7 @@ class Analyzer:
     @property
     def name(self) -> str:
         """Every choice that terms depend on, with its version; goes into the recipe (R10): equal names, equal terms."""
-        words = f"Unicode {SEGMENTATION_UNICODE} (unicode-segmentation-rs {version('unicode-segmentation-rs')})"
-        stemmer = "none" if self.language is None else f"{self.language} (PyStemmer {Stemmer.version()})"
-        return "; ".join(
-            (
-                f"muniment-analyzer {ANALYZER_VERSION}",
-                f"NFKC and case folding of Unicode {unicodedata.unidata_version}",
-                f"UAX #29 words of {words}",
-                f"pairs of Han, Hiragana, Katakana, Hangul (regex {regex.__version__})",
-                f"stemmer {stemmer}",
-                f"stop words {'lucene-english-33' if self.stop_words else 'none'}",
-                f"terms to {MAX_TERM_CODE_POINTS} code points",
-            )
-        )
+        return _name(self.language, self.stop_words)
 
     def terms(self, text: str) -> list[str]:
         """The terms of `text` in order, repeats kept."""
@@ -102,6 +91,24 @@ class Analyzer:
 def analyzer_for(recipe: Recipe) -> Analyzer:
     """The analyzer with the recipe's settings, in this process's version: its name may differ from the recipe's."""
     return Analyzer(language=recipe.language or None, stop_words=recipe.stop_words)
+
+
+@functools.cache
+def _name(language: str | None, stop_words: bool) -> str:
+    """Put together once: every query is compared by it, and asking for an installed version takes milliseconds."""
+    words = f"Unicode {SEGMENTATION_UNICODE} (unicode-segmentation-rs {version('unicode-segmentation-rs')})"
+    stemmer = "none" if language is None else f"{language} (PyStemmer {Stemmer.version()})"
+    return "; ".join(
+        (
+            f"muniment-analyzer {ANALYZER_VERSION}",
+            f"NFKC and case folding of Unicode {unicodedata.unidata_version}",
+            f"UAX #29 words of {words}",
+            f"pairs of Han, Hiragana, Katakana, Hangul (regex {regex.__version__})",
+            f"stemmer {stemmer}",
+            f"stop words {'lucene-english-33' if stop_words else 'none'}",
+            f"terms to {MAX_TERM_CODE_POINTS} code points",
+        )
+    )
 
 
 def _international_words(text: str) -> list[str]:

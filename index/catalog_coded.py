@@ -1,7 +1,9 @@
-"""Which revisions were taken in together with their codes, so that they can be searched at once?
+"""Which revisions can be searched, and which wait for a reindex?
 
-A mark on the revision says it, never the mere presence of codes: whether a text was encoded before, for a revision
-that the caller may not see, must not decide what the caller finds (R6). Works inside the caller's write transaction.
+A mark on the revision says it: it was taken in together with its codes, or published since. Never the mere presence of
+codes or rows: whether a text was encoded before, for a revision that the caller may not see, or the same revision was
+published before it was taken out, must not decide what the caller finds (R6). Works inside the caller's write
+transaction.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +13,7 @@ from sqlalchemy import Connection, and_, bindparam, exists, func, select, update
 
 from evidence.identity import RevisionKey
 from index.catalog_codes import CODE_OF_UNIT, Codes, Input, keep_codes
+from index.catalog_state import next_change, record_change
 from index.catalog_tables import code, revision, unit
 from index.errors import CodesMissing
 
@@ -61,12 +64,15 @@ def keep_with_codes(connection: Connection, keys: Iterable[RevisionKey], encoded
 def mark_published(connection: Connection, *, change: int) -> None:
     """Mark every revision of the state `change`, of which a generation was published: all of it has codes.
 
-    Nothing that anybody can find changes, so the catalog's state does not either: taking the same revisions in again
-    with their codes then finds nothing left to mark.
+    One that came in since waits, also under a key that was there before: the rows under that key are not its own.
     """
-    connection.execute(
-        update(revision).where(revision.c.coded.is_(False), revision.c.change <= change).values(coded=True)
-    )
+    marking = next_change(connection)
+    of_state = revision.c.added <= change
+    marked = connection.execute(
+        update(revision).where(revision.c.coded.is_(False), of_state).values(coded=True, change=marking)
+    ).rowcount
+    if marked:
+        record_change(connection, marking)
 
 
 def lacking_codes(connection: Connection) -> list[RevisionKey]:

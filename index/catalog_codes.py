@@ -87,10 +87,15 @@ def input_of(new: Unit) -> Input:
 
 def without_code(connection: Connection, units: Iterable[Unit]) -> list[Unit]:
     """For each distinct text of `units` that has no code yet, one unit that has it, in the order given."""
+    return [new for new in distinct(units) if not _is_coded(connection, new.key.namespace, input_digest(new))]
+
+
+def distinct(units: Iterable[Unit]) -> list[Unit]:
+    """The first unit of each text within a namespace, in the order given."""
     texts: dict[tuple[Namespace, bytes], Unit] = {}
     for new in units:
         texts.setdefault((new.key.namespace, input_digest(new)), new)
-    return [new for (namespace, digest), new in texts.items() if not _is_coded(connection, namespace, digest)]
+    return list(texts.values())
 
 
 def keep_codes(connection: Connection, encoded: Sequence[Input], codes: Codes) -> None:

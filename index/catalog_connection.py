@@ -5,6 +5,7 @@ is switched off, every read transaction begins with an explicit BEGIN, and every
 IMMEDIATE (the hooks that SQLAlchemy documents for SQLite). In WAL mode readers never wait for the writer.
 """
 
+import functools
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,9 +99,7 @@ def _immediate(engine: Engine) -> Connection:
 
 def migrate(connection: Connection) -> None:
     """Bring the tables to today's format, inside the caller's write transaction."""
-    config = Config()
-    config.set_main_option("script_location", "index:migrations")
-    config.set_main_option("path_separator", "os")
+    config = _migrations()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
 
@@ -110,14 +109,24 @@ def is_current_format(connection: Connection) -> bool:
     found = MigrationContext.configure(connection).get_current_revision()
     if found is None:
         raise DamagedCatalog("its database states no format")
+    known, all_known = _known_formats()
+    if found not in all_known:
+        raise NewerFormat(found=found, known=known)
+    return found == known
+
+
+@functools.cache
+def _known_formats() -> tuple[str, frozenset[str]]:
+    """Today's format, and every one so far. Read once a process: it takes milliseconds, and cannot change."""
+    scripts = ScriptDirectory.from_config(_migrations())
+    return str(scripts.get_current_head()), frozenset(script.revision for script in scripts.walk_revisions())
+
+
+def _migrations() -> Config:
     config = Config()
     config.set_main_option("script_location", "index:migrations")
     config.set_main_option("path_separator", "os")
-    scripts = ScriptDirectory.from_config(config)
-    known = scripts.get_current_head()
-    if found not in {script.revision for script in scripts.walk_revisions()}:
-        raise NewerFormat(found=found, known=str(known))
-    return found == known
+    return config
 
 
 def problems(connection: Connection) -> list[str]:

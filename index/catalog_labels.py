@@ -19,6 +19,11 @@ _ONE_SOURCE = (source.c.namespace == bindparam("of_namespace"), source.c.source_
 LABELLED = revision.outerjoin(source).outerjoin(label)  # revisions, also those whose source or label is missing
 FACTS_AND_LABEL = select(revision, label.c.digest, label.c.record).select_from(LABELLED)
 _DIGEST_OF_SOURCE = select(source.c.label_digest).where(*_ONE_SOURCE)
+_GIVEN_BY_HAND = (
+    update(relabelling)
+    .where(relabelling.c.namespace == bindparam("of_namespace"), relabelling.c.source_id == bindparam("of_source"))
+    .values(after="")  # which is no label's digest: a rollback finds that the source has another one
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,7 @@ class Relabelled:
 def relabel(connection: Connection, key: SourceKey, new: Label) -> Relabelled | None:
     """Put a source and all its revisions under `new`, a label of its own namespace; None when there is no such source.
 
+    From now on no rollback of an ingest that came before gives it another label, also where it had `new` already.
     Raises ValueError for a label of another namespace: a source never moves.
     """
     if new.namespace != key.namespace:
@@ -42,6 +48,7 @@ def relabel(connection: Connection, key: SourceKey, new: Label) -> Relabelled | 
         return None
     of_source = (revision.c.namespace == key.namespace, revision.c.source_id == key.source_id)
     revisions = connection.execute(select(func.count()).select_from(revision).where(*of_source)).scalar_one()
+    connection.execute(_GIVEN_BY_HAND, _named(key))
     changed = held != new.digest
     if changed:
         change = next_change(connection)

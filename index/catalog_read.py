@@ -15,7 +15,7 @@ from evidence.access import Label
 from evidence.canonical import digest_text
 from evidence.citations import citation_handle
 from evidence.grants import Revocations
-from evidence.identity import RevisionKey, UnitKey
+from evidence.identity import RevisionKey, SourceKey, UnitKey
 from evidence.revision import RevisionFacts
 from evidence.unit import Unit
 from index.catalog_revocations import KeptRevocations
@@ -47,16 +47,19 @@ _UNITS_OF_HANDLES = (
 class Holdings:
     """What is known of all revisions in one state of the catalog. Every mapping is in key order; none is ever edited.
 
-    content_digests: of each revision's facts without the label, as a generation keeps it for its rows.
+    content_digests: of each revision's facts without the label, as a generation keeps it for its rows. superseding: by
+    source, the revisions that declare to supersede one of it.
     """
 
     change: int
+    keys: Sequence[RevisionKey]
     facts: Mapping[RevisionKey, RevisionFacts]
+    superseding: Mapping[SourceKey, Sequence[RevisionFacts]]
     by_label: Mapping[Label, Sequence[RevisionFacts]]
     label_digests: Mapping[Label, str]
     content_digests: Mapping[RevisionKey, str]
     unit_counts: Mapping[RevisionKey, int]
-    coded: frozenset[RevisionKey]  # taken in together with their codes: they can be searched before a reindex
+    coded: frozenset[RevisionKey]  # can be searched: taken in together with their codes, or published since
 
 
 class KeptHoldings:
@@ -192,11 +195,18 @@ def _read_holdings(connection: Connection, change: int, earlier: Holdings | None
         raise DamagedCatalog(f"it has {len(facts)} revisions, had {expected}")
     keys = sorted(facts)
     by_label: defaultdict[Label, list[RevisionFacts]] = defaultdict(list)
+    superseding: defaultdict[SourceKey, list[RevisionFacts]] = defaultdict(list)
     for key in keys:
-        by_label[facts[key].label].append(facts[key])
+        known = facts[key]
+        by_label[known.label].append(known)
+        if known.supersedes:
+            for of_source in {target.source for target in known.supersedes}:
+                superseding[of_source].append(known)
     return Holdings(
         change=change,
+        keys=keys,
         facts={key: facts[key] for key in keys},
+        superseding={of_source: superseding[of_source] for of_source in sorted(superseding)},
         by_label=dict(by_label),
         label_digests={held_label: name for name, held_label in labels.items()},
         content_digests={key: digests[key] for key in keys},

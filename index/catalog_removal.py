@@ -8,7 +8,7 @@ a revision nothing leads to either.
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Delete, Table, and_, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Delete, Table, and_, bindparam, delete, func, insert, select, update
 
 from evidence.identity import Namespace, RevisionKey, SourceKey
 from evidence.revision import Status
@@ -34,7 +34,7 @@ class RolledBack:
 
     removed: Removed
     restored: int  # have the label again that they had before
-    kept: int  # were relabelled once more since, and keep that
+    kept: int  # keep the one they have: they were relabelled since, or something came in under it
 
 
 def delete_source(connection: Connection, key: SourceKey) -> Removed | None:
@@ -56,8 +56,9 @@ def roll_back(connection: Connection, ingest_id: str) -> RolledBack | None:
     """Undo an ingest: take out the revisions it brought, and give back the labels it changed; None when no ingest
     that changed anything has that id.
 
-    What later calls did stays: revisions of the same source that another ingest brought, labels given since, and that
-    a revision was revoked. One that came as revoked is undone with the ingest that said so.
+    What later calls did stays: revisions of the same source that another ingest brought, with the label that they came
+    under, labels given since, and that a revision was revoked. One that came as revoked is undone with the ingest that
+    said so.
     """
     undone = connection.execute(select(ingest.c.change).where(ingest.c.ingest_id == ingest_id)).scalars().all()
     if not undone:
@@ -65,8 +66,9 @@ def roll_back(connection: Connection, ingest_id: str) -> RolledBack | None:
     change = next_change(connection)
     removed = _remove(connection, revision.c.added.in_(undone))
     newest_first = select(relabelling).where(relabelling.c.change.in_(undone)).order_by(relabelling.c.change.desc())
-    settled = [_give_back(connection, row, change) for row in connection.execute(newest_first).all()]
+    rows = connection.execute(newest_first).all()
     connection.execute(delete(relabelling).where(relabelling.c.change.in_(undone)))
+    settled = [_give_back(connection, row, change) for row in rows]
     connection.execute(delete(ingest).where(ingest.c.change.in_(undone)))
     drop_unused_labels(connection)
     record_change(connection, change, revisions=-removed.revisions)
@@ -107,9 +109,10 @@ def _revisions_left(connection: Connection, key: SourceKey) -> int:
 
 
 def _give_back(connection: Connection, row: AnyRow, change: int) -> bool:
-    """Put a source back under the label that the ingest of `row` took from it; False where it was relabelled since.
+    """Put a source back under the label that the ingest of `row` took from it; False where it keeps the one it has.
 
-    Then the next ingest that relabelled it remembers the earlier label, in case that one is undone too.
+    It does where it was relabelled since, or a later ingest brought a revision under that label, which may not lie
+    under another one for it. Then the first such ingest remembers the earlier label, in case that one is undone too.
     """
     key = SourceKey(Namespace(row.namespace), row.source_id)
     later = connection.execute(
@@ -118,6 +121,12 @@ def _give_back(connection: Connection, row: AnyRow, change: int) -> bool:
         .order_by(relabelling.c.change)
         .limit(1)
     ).one_or_none()
+    brought = connection.execute(
+        select(func.min(revision.c.added)).where(*_of_source(revision, key), revision.c.added > row.change)
+    ).scalar_one()
+    if brought is not None and (later is None or brought < later.change):
+        connection.execute(insert(relabelling).values({**row._mapping, "change": brought}))
+        return False
     if later is None and label_digest_of(connection, key) == row.after:
         move_source(connection, key, before=row.after, after=row.before, change=change)
         return True

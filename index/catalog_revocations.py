@@ -63,9 +63,11 @@ def read_revocations(connection: Connection) -> Revocations:
 
 
 def read_revocations_of(connection: Connection, principal: Principal) -> Revocations:
-    """Everything that was revoked of one principal and its token. Raises DamagedCatalog as `read_revocations`."""
+    """Everything that was revoked of one principal and its token, where it acts or everywhere: what is revoked of those
+    whom another tenant calls the same costs nothing here. Raises DamagedCatalog as `read_revocations`."""
     names = [name for name in (principal.sub, principal.token_id) if name is not None]
-    return _read(connection, select(revocation).where(revocation.c.name.in_(names)))
+    places = [principal.namespace, _EVERYWHERE]
+    return _read(connection, select(revocation).where(revocation.c.name.in_(names), revocation.c.namespace.in_(places)))
 
 
 def _read(connection: Connection, query: Select[Any]) -> Revocations:

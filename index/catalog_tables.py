@@ -68,7 +68,8 @@ ingest = Table(
     Column("relabelled", BigInteger, nullable=False),
 )
 
-# Which label an ingest took from a source, so that a rollback can give it back.
+# Which label an ingest took from a source, so that a rollback can give it back. `after` is the one that it gave, or ""
+# once the source was relabelled by itself since.
 relabelling = Table(
     "relabelling",
     METADATA,
@@ -114,7 +115,7 @@ revision = Table(
         nullable=False,
     ),
     Column("change", BigInteger, nullable=False),  # the catalog's change that last touched the facts
-    # Whether its codes were kept when it was taken in, so that it can be searched before the next reindex.
+    # Whether it can be searched: its codes were kept when it was taken in, or it was published since.
     Column("coded", Boolean, nullable=False, server_default=false()),
     Column("revoked", BigInteger),  # the change that revoked it here, whatever status it came with
     Column("was_draft", Boolean, nullable=False, server_default=false()),  # it came as revoked, and never published

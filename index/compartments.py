@@ -30,7 +30,8 @@ class Eligible:
     """What one request may use. Every mapping is in key order.
 
     ranges: the rows of all usable revisions, and no others. validity: how long this holds around the moment judged.
-    unindexed: usable revisions that have no rows in these segments, or rows of other content; in key order.
+    unindexed: usable revisions that wait for a reindex: they came without codes, or have no rows in these segments,
+    or rows of other content; in key order.
     Everything but `ranges` and `unindexed` follows from what is visible alone (R6).
     """
 
@@ -53,11 +54,25 @@ def see(holdings: Holdings, *, scope: Scope, use: Use) -> Visible:
     return Visible(facts={facts.key: facts for facts in visible}, catalog_version=catalog_version(visible))
 
 
+def nothing(eligibility: Eligibility) -> Eligible:
+    """What may be used by a caller for whom nothing exists: for an answer that must tell nothing."""
+    return Eligible(
+        eligibility=eligibility,
+        ranges=RowRanges.from_pairs(()),
+        usable={},
+        visible={},
+        standings={},
+        catalog_version=catalog_version(()),
+        validity=Validity(start=None, end=None),
+        unindexed=(),
+    )
+
+
 def resolve(visible: Visible, eligibility: Eligibility, *, holdings: Holdings, segments: Segments) -> Eligible:
     """What may be used of what is visible, and its rows. `visible` is what `see` found for the same scope and use."""
     standings = judge(visible.facts.values(), eligibility)
     usable = {key: facts for key, facts in visible.facts.items() if standings[key] is Standing.USABLE}
-    placed = segments.place(usable, digests=holdings.content_digests)
+    placed = segments.place((key for key in usable if key in holdings.coded), digests=holdings.content_digests)
     return Eligible(
         eligibility=eligibility,
         ranges=placed.ranges,
@@ -66,5 +81,5 @@ def resolve(visible: Visible, eligibility: Eligibility, *, holdings: Holdings, s
         standings=standings,
         catalog_version=visible.catalog_version,
         validity=validity(visible.facts.values(), at=eligibility.at),
-        unindexed=placed.missing,
+        unindexed=tuple(sorted({*placed.missing, *(usable.keys() - holdings.coded)})),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evidence.identity import RevisionKey
+from evidence.identity import Namespace, RevisionKey
 from index.analysis import Analyzer, analyzer_for
 from index.catalog_codes import codes_of
 from index.catalog_read import Holdings, Reading
@@ -93,7 +93,7 @@ class Deltas:
             return held
         texts = [unit.input_text for unit in reading.units_of(run.key)]
         codes = codes_of(reading.connection, run.key, units=len(texts), dimension=self._dimension)
-        return self._vocabulary.read(texts, codes=codes, facts_digest=run.facts_digest)
+        return self._vocabulary.read(run.key.namespace, texts, codes=codes, facts_digest=run.facts_digest)
 
     def _lay_out(
         self, name: str, runs: Sequence[RevisionRun], pieces: "Sequence[_Piece]", recipe_digest: str
@@ -141,6 +141,9 @@ class _Piece:
     frequencies: SmallInts
 
 
+_Text = tuple[Namespace, bytes]  # that another tenant has a text must not save the time of reading it (R35)
+
+
 class _Vocabulary:
     """The terms of all pieces, numbered by first appearance: numbers stay while pieces come and go."""
 
@@ -148,16 +151,18 @@ class _Vocabulary:
         self._analyzer = analyzer
         self._numbers: dict[str, int] = {}
         self._by_code_point: list[str] = []
-        self._counted: Recent[bytes, tuple[SmallInts, SmallInts, int]] = Recent(TEXTS_REMEMBERED)
+        self._counted: Recent[_Text, tuple[SmallInts, SmallInts, int]] = Recent(TEXTS_REMEMBERED)
 
     def forget(self) -> None:
         """Start over. No piece that was read may be used any more."""
         self._numbers, self._by_code_point = {}, []
         self._counted = Recent(TEXTS_REMEMBERED)
 
-    def read(self, texts: Sequence[str], *, codes: npt.NDArray[np.int8], facts_digest: str) -> _Piece:
-        """The piece of a revision whose units are `texts`."""
-        counted = [self._remembered(text) for text in texts]
+    def read(
+        self, namespace: Namespace, texts: Sequence[str], *, codes: npt.NDArray[np.int8], facts_digest: str
+    ) -> _Piece:
+        """The piece of a revision of `namespace` whose units are `texts`."""
+        counted = [self._remembered(namespace, text) for text in texts]
         sizes = [len(terms) for terms, _, _ in counted]
         empty = np.empty(0, dtype=np.int32)
         return _Piece(
@@ -193,8 +198,8 @@ class _Vocabulary:
             frequencies=np.concatenate([piece.frequencies for piece in pieces])[by_term],
         )
 
-    def _remembered(self, text: str) -> tuple[SmallInts, SmallInts, int]:
-        return self._counted.get_or_make(_digest(text), lambda: self._count(text))
+    def _remembered(self, namespace: Namespace, text: str) -> tuple[SmallInts, SmallInts, int]:
+        return self._counted.get_or_make((namespace, _digest(text)), lambda: self._count(text))
 
     def _count(self, text: str) -> tuple[SmallInts, SmallInts, int]:
         """Distinct terms, how often each occurs, and how many there are with repeats."""

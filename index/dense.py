@@ -6,24 +6,27 @@ the same code on CPU and CUDA; on CPUs without VNNI it saturates, so it serves o
 provoke it. `faiss` searches an 8-bit direct-signed index made of the visible rows; its float32 sums are exact while
 they stay below 2^24. Neither is ever given a selector: faiss on CUDA ignores one, and on the CPU it reads every row.
 
-The only module that imports faiss, and the only one of this package that imports torch.
+Where a device has no memory left, the answer is the same and comes later: from smaller tiles, else from the CPU.
+
+The only module that imports faiss.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from enum import StrEnum
+from functools import cache
 from typing import Protocol
 
 import faiss
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn.functional import pad
-from torch.utils.dlpack import from_dlpack
 
 from index.ranges import RowRanges
 from index.selection import Ranking, Shortlist
 from index.tiles import Tile, tiles
+from index.torch_scan import FEWEST_QUERIES, TorchScan, int8_product, on
 
 Codes = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
@@ -32,9 +35,8 @@ LARGEST_CODE = 127  # -128 is not a code: the quantizer is symmetric
 FAISS_DIMENSIONS = 2**24 // LARGEST_CODE**2  # 1040: every partial sum is an integer that float32 holds exactly
 TORCH_DIMENSIONS = (2**31 - 1) // LARGEST_CODE**2  # 133,144: int32 holds every sum
 
-_FEWEST_QUERIES = 24  # cuBLAS needs more than 16 rows on the left side, and multiples of 8 elsewhere
-_BLOCK = 32  # columns that share a maximum in the search for scores above the floor; a multiple of 8
-_SCORES_PER_TILE = 2**21  # int32 scores in flight: 8 MiB, so that they stay in a CPU's cache
+_CPU = torch.device("cpu")
+_DIVISORS = (1, 2, 4)  # of the tile: out of memory, it is halved, twice at most (threat C4)
 _FAISS_TILE = 8192  # rows converted at once: 3 MiB at 384 dimensions
 _ROWS_PER_SUM = 4096  # rows widened at once when single rows are scored
 
@@ -47,11 +49,26 @@ class Product(StrEnum):
     FAISS = "faiss"
 
 
-class DenseIndex:
-    """The codes of one generation, ready to be searched. Safe for threads: it holds nothing that changes.
+class _Scan(Protocol):
+    """The codes of one generation, and who multiplies them."""
 
-    codes: (n, d) int8 in [-127, 127], C-contiguous, may be a read-only memory map. On CUDA they are copied there.
-    order: (n,) int32, the identity rank of every row, none twice; ties are broken by it (R11).
+    @property
+    def is_placed(self) -> bool:
+        """Whether the codes lie where they are multiplied."""
+
+    def place(self) -> object:
+        """Bring them there. Raises torch.OutOfMemoryError."""
+
+    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int, *, divisor: int) -> None:
+        """Offer every row of `ranges` that may belong to the shortlist. divisor: of the size of the pieces that it
+        works in. Raises torch.OutOfMemoryError; the shortlist is then of no use."""
+
+
+class DenseIndex:
+    """The codes of one generation, ready to be searched. Safe for threads.
+
+    codes: (n, d) int8 in [-127, 127], C-contiguous, may be a read-only memory map. On CUDA they are copied there, as
+    soon as there is room. order: (n,) int32, the identity rank of every row, none twice; ties are broken by it (R11).
     Raises ValueError for arrays of another kind and for dimensions where sums could round, RuntimeError when the
     product asked for (with `auto`: any) does not compute exactly on this machine.
     """
@@ -60,8 +77,13 @@ class DenseIndex:
         self, codes: Codes, order: npt.NDArray[np.int32], device: torch.device, product: Product | str = Product.AUTO
     ) -> None:
         _check_arrays(codes, order)
-        self._product = choose_product(device, Product(product))
-        self._device = device if self._product is Product.TORCH else torch.device("cpu")
+        try:
+            self._product = choose_product(device, Product(product))
+        except torch.OutOfMemoryError:  # no room for a proof: left to the CPU, until the next generation is opened
+            device = _CPU
+            self._product = choose_product(device, Product(product))
+        self._device = device if self._product is Product.TORCH else _CPU
+        self._on_fallback: Callable[[], None] | None = None
         self._hold(codes, order)
 
     def beside(self, codes: Codes, order: npt.NDArray[np.int32]) -> "DenseIndex":
@@ -71,13 +93,17 @@ class DenseIndex:
         other._hold(codes, order)
         return other
 
+    def telling(self, on_fallback: Callable[[], None]) -> "DenseIndex":
+        """This index, for one request: `on_fallback` hears of each call that the CPU answered for the device (R15)."""
+        other = copy(self)
+        other._on_fallback = on_fallback
+        return other
+
     def _hold(self, codes: Codes, order: npt.NDArray[np.int32]) -> None:
-        limit = TORCH_DIMENSIONS if self._product is Product.TORCH else FAISS_DIMENSIONS
-        if not 1 <= codes.shape[1] <= limit:
-            raise ValueError(f"{self._product} is exact for 1 to {limit} dimensions, got {codes.shape[1]}")
         self._codes, self._order = codes, order
-        is_torch = self._product is Product.TORCH
-        self._scan: _Scan = _TorchScan(codes, self._device) if is_torch else _FaissScan(codes)
+        self._scan = _scan(codes, self._device, self._product)
+        with suppress(torch.OutOfMemoryError):  # each call tries again
+            self._scan.place()
 
     @property
     def product(self) -> Product:
@@ -100,10 +126,7 @@ class DenseIndex:
             raise ValueError(f"need (q, d) queries and k of at least 1, got {queries.shape} and {k}")
         if ranges.count and ranges.ends[-1] > len(self._codes):
             raise ValueError(f"the ranges end at row {ranges.ends[-1]}, the codes at {len(self._codes)}")
-        shortlist = Shortlist(queries=len(queries), k=k, order=self._order)
-        if len(queries):
-            self._scan.offer(queries, ranges, shortlist, k)
-        found = shortlist.rankings()
+        found = self._found(queries, ranges, k) if len(queries) else []
         assert all(ranges.contains(ranking.rows).all() for ranking in found)
         return found
 
@@ -121,6 +144,27 @@ class DenseIndex:
             scores[part] = self._codes[rows[part]].astype(np.int32) @ query.astype(np.int32)
         return scores
 
+    def _found(self, queries: Codes, ranges: RowRanges, k: int) -> list[Ranking]:
+        """The rankings by the device, or where it has no memory left, for this call, by the CPU. The next tries the
+        device again."""
+        for divisor in _DIVISORS:
+            try:
+                return self._ranked(self._scan, queries, ranges, k, divisor)
+            except torch.OutOfMemoryError:
+                pass
+            # Outside the except: its traceback would hold the tensors that must go before less is tried.
+            torch.cuda.empty_cache()
+            if not self._scan.is_placed:
+                break
+        if self._on_fallback is not None:
+            self._on_fallback()
+        return self._ranked(_scan(self._codes, _CPU, choose_product(_CPU, Product.AUTO)), queries, ranges, k, 1)
+
+    def _ranked(self, scan: _Scan, queries: Codes, ranges: RowRanges, k: int, divisor: int) -> list[Ranking]:
+        shortlist = Shortlist(queries=len(queries), k=k, order=self._order)
+        scan.offer(queries, ranges, shortlist, k, divisor=divisor)
+        return shortlist.rankings()
+
     def _check(self, queries: Codes) -> None:
         if queries.dtype != np.int8 or queries.shape[-1:] != self._codes.shape[1:]:
             raise ValueError(f"need int8 queries of {self._codes.shape[1]} dimensions, got {queries.shape}")
@@ -135,8 +179,10 @@ def _check_arrays(codes: Codes, order: npt.NDArray[np.int32]) -> None:
         raise ValueError(f"need the int32 order of {len(codes)} rows, got {order.shape} {order.dtype}")
 
 
+@cache
 def choose_product(device: torch.device, asked: Product = Product.AUTO) -> Product:
-    """TORCH or FAISS, proven exact on this machine just now. Raises RuntimeError when what was asked for is not."""
+    """TORCH or FAISS, proven exact on this machine, once in a process (30 ms). Raises RuntimeError when what was asked
+    for is not."""
     if asked is not Product.FAISS and product_self_test(device):
         return Product.TORCH
     if asked is not Product.TORCH and faiss_self_test():
@@ -148,9 +194,11 @@ def product_self_test(device: torch.device) -> bool:
     """Whether the int8 product on `device` equals integer arithmetic where instructions without VNNI saturate."""
     try:
         return all(
-            np.array_equal(_product(_on(queries, device), _on(rows, device)).cpu().numpy(), expected)
+            np.array_equal(int8_product(on(queries, device), on(rows, device)).cpu().numpy(), expected)
             for queries, rows, expected in _provoking_codes()
         )
+    except torch.OutOfMemoryError:  # says nothing about the product
+        raise
     except RuntimeError:  # the device has no int8 product
         return False
 
@@ -166,56 +214,25 @@ def faiss_self_test() -> bool:
     return True
 
 
-class _Scan(Protocol):
-    """Offers a shortlist every row that may belong to it."""
-
-    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int) -> None: ...
-
-
-class _TorchScan:
-    def __init__(self, codes: Codes, device: torch.device) -> None:
-        self._codes = _on(codes, device)
-
-    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int) -> None:
-        count = len(queries)
-        lines = max(count + -count % 8, _FEWEST_QUERIES)
-        left = _padded(_on(queries, self._codes.device), lines)
-        rows_per_tile = max(_SCORES_PER_TILE // lines // _BLOCK, 1) * _BLOCK
-        for tile in tiles(ranges, rows_per_tile=rows_per_tile, align=_BLOCK):
-            right = self._rows(tile)
-            size = len(right)
-            scores = _product(left, _padded(right, size + -size % _BLOCK))[:count]
-            _offer_best(scores, size, tile, shortlist, k)
-
-    def _rows(self, tile: Tile) -> torch.Tensor:
-        if isinstance(tile.rows, slice):
-            return self._codes[tile.rows]
-        return self._codes.index_select(0, _on(tile.rows, self._codes.device))
-
-
-def _offer_best(scores: torch.Tensor, size: int, tile: Tile, shortlist: Shortlist, k: int) -> None:
-    """Offer what reaches the floor. scores: (queries, columns) int32, of which the first `size` columns are rows."""
-    blocks = scores.view(len(scores), -1, _BLOCK)
-    maxima = blocks.amax(dim=2)
-    full = size // _BLOCK  # the k-th of any of this tile's scores is a floor too, and the maxima are fewer
-    pool = maxima[:, :full] if full >= k else scores[:, :size]
-    floors = torch.maximum(_on(shortlist.floors, scores.device), pool.topk(min(k, size), dim=1).values[:, -1])
-    query, block = (maxima >= floors[:, None]).nonzero(as_tuple=True)
-    candidates = blocks[query, block]
-    at, place = (candidates >= floors[query, None]).nonzero(as_tuple=True)
-    column = block[at] * _BLOCK + place
-    real = column < size
-    found = torch.stack([query[at], column, candidates[at, place].to(torch.int64)])[:, real].cpu().numpy()
-    shortlist.add(found[0], tile.rows_at(found[1]), found[2])
+def _scan(codes: Codes, device: torch.device, product: Product) -> _Scan:
+    limit = TORCH_DIMENSIONS if product is Product.TORCH else FAISS_DIMENSIONS
+    if not 1 <= codes.shape[1] <= limit:
+        raise ValueError(f"{product} is exact for 1 to {limit} dimensions, got {codes.shape[1]}")
+    return TorchScan(codes, device) if product is Product.TORCH else _FaissScan(codes)
 
 
 class _FaissScan:
+    is_placed = True
+
     def __init__(self, codes: Codes) -> None:
         self._codes = codes
 
-    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int) -> None:
+    def place(self) -> Codes:
+        return self._codes
+
+    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int, *, divisor: int) -> None:
         wide = queries.astype(np.float32)
-        for tile in tiles(ranges, rows_per_tile=_FAISS_TILE):
+        for tile in tiles(ranges, rows_per_tile=_FAISS_TILE // divisor):
             _offer_found(_faiss_index(self._codes[tile.rows]), wide, tile, shortlist, k)
 
 
@@ -239,21 +256,6 @@ def _offer_found(
         wanted = min(4 * wanted, index.ntotal)
 
 
-def _padded(codes: torch.Tensor, lines: int) -> torch.Tensor:
-    """(lines, d rounded up to a multiple of 8): `codes`, then zeros, which change no product; itself where it fits."""
-    fill = (0, -codes.shape[1] % 8, 0, lines - len(codes))
-    return pad(codes, fill) if any(fill) else codes
-
-
-def _product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """(a, b) int32, the exact inner products of (a, d) and (b, d) int8. The shapes CUDA refuses are refused on every
-    device: a must be above 16; b and d multiples of 8."""
-    (a, d), b = left.shape, len(right)
-    if a <= 16 or b % 8 or d % 8:
-        raise ValueError(f"the int8 product needs more than 16 rows and multiples of 8, got {a} x {d} and {b} x {d}")
-    return torch._int_mm(left, right.T)
-
-
 def _faiss_index(codes: Codes) -> faiss.IndexScalarQuantizer:
     """An index of (m, d) codes by inner product. faiss stores the code c as c + 128."""
     index = faiss.IndexScalarQuantizer(
@@ -263,18 +265,13 @@ def _faiss_index(codes: Codes) -> faiss.IndexScalarQuantizer:
     return index
 
 
-def _on(array: npt.NDArray[np.generic], device: torch.device) -> torch.Tensor:
-    """The array on the device; without a copy where it lies there already, read-only memory maps included."""
-    return from_dlpack(array).to(device)
-
-
 def _provoking_codes() -> Sequence[tuple[Codes, Codes, Ints]]:
     """Queries, rows and their inner products: codes of +-127 at random, and rows and queries of one sign throughout."""
     cases = []
     for dimension, size in ((64, 64), (384, 512), (1040, 256)):
-        signs = np.random.default_rng(dimension).integers(0, 2, (_FEWEST_QUERIES + size, dimension), dtype=np.int8)
+        signs = np.random.default_rng(dimension).integers(0, 2, (FEWEST_QUERIES + size, dimension), dtype=np.int8)
         signs[::5], signs[1::5] = 0, 1
         codes = (signs * 2 - 1) * np.int8(LARGEST_CODE)
-        queries, rows = codes[:_FEWEST_QUERIES], codes[_FEWEST_QUERIES:]
+        queries, rows = codes[:FEWEST_QUERIES], codes[FEWEST_QUERIES:]
         cases.append((queries, rows, queries.astype(np.int64) @ rows.astype(np.int64).T))
     return cases

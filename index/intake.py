@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evidence.canonical import digest
 from evidence.unit import Unit
 from index.catalog import Catalog
 from index.catalog_coded import Encoded
-from index.catalog_codes import Input, input_of, without_code
+from index.catalog_codes import Input, distinct, input_of, without_code
 from index.catalog_write import IngestReport, NewRevision
 from index.errors import CodesMissing, RecipeMismatch
 
@@ -28,6 +29,22 @@ def to_encode(catalog: Catalog, revisions: Iterable[NewRevision]) -> list[Unit]:
     """One unit for each distinct text of `revisions` that has no code yet."""
     with catalog.read() as reading:
         return without_code(reading.connection, (unit for new in revisions for unit in new.units))
+
+
+def to_make_searchable(catalog: Catalog, revisions: Iterable[NewRevision]) -> list[Unit]:
+    """One unit for each distinct text of those of `revisions` that cannot be searched yet.
+
+    A text that has a code already counts like any other: what this decides must not hang on what others have (R6).
+    """
+    with catalog.read() as reading:
+        holdings = reading.holdings
+    return distinct(
+        unit
+        for new in revisions
+        if new.facts.key not in holdings.coded
+        or holdings.content_digests[new.facts.key] != digest(new.facts.content_record())
+        for unit in new.units
+    )
 
 
 def take_in(

@@ -107,7 +107,7 @@ def weigh(
             raise ValueError(f"the ranges end at row {part.ranges.ends[-1]}, the lengths at {len(part.lengths)}")
         frequencies.update(_frequencies(part, query_terms))
     asked = Counter(query_terms)
-    terms = tuple(term for term in asked if frequencies[term])
+    terms = tuple(term for term in asked if frequencies.get(term))
     idfs = [statistics.idf(frequencies[term]) for term in terms]
     lift = statistics.formula.delta if statistics.formula.variant is Variant.PLUS else 0.0
     return QueryWeights(

@@ -47,13 +47,14 @@ class Postings:
         return np.array([self.terms[term] for term in terms if term in self.terms], dtype=np.int64)
 
     def holds(self, term: str, rows: Ints) -> npt.NDArray[np.bool_]:
-        """(len(rows),) bool: which of `rows`, in any order, hold the term. Cost: a binary search a row."""
-        number = self.terms.get(term)
-        held = self.posting_rows[self.offsets[number] : self.offsets[number + 1]] if number is not None else ()
-        if not len(held):
-            return np.zeros(len(rows), dtype=np.bool_)
+        """(len(rows),) bool: which of `rows`, in any order, hold the term. Cost: a binary search a row, also where the
+        generation has no such term: that one of other rows has it must not show in the time this takes."""
+        number = self.terms.get(term, len(self.terms))  # behind the last one there are no postings
+        edges = self.offsets[number : number + 2]
+        held = self.posting_rows[edges[0] : edges[-1]]
         places = np.searchsorted(held, rows)
-        found: npt.NDArray[np.bool_] = (places < len(held)) & (held[np.minimum(places, len(held) - 1)] == rows)
+        found = places < len(held)
+        found[found] = held[places[found]] == rows[found]
         return found
 
     def document_frequencies(self, numbers: Ints, *, ranges: RowRanges) -> Ints:

@@ -27,18 +27,18 @@ class Removed:
     newest: Instant | None
 
 
-def prune(records: Records, *, max_runs: int, oldest: Instant) -> Removed:
-    """Remove what lies before the newest `max_runs` runs of a namespace, or was before `oldest`.
+def prune(records: Records, *, max_runs: int, oldest: Instant, namespace: Namespace | None = None) -> Removed:
+    """Remove what lies before the newest `max_runs` runs of a namespace, or was before `oldest`; of all for None.
 
     In short transactions, so that answers being kept meanwhile never wait for long. Returns what this call removed.
     """
     gone = Removed(runs=0, manifests=0, newest=None)
     with records.reading() as connection:
-        namespaces = list(_namespaces(connection))
-    for namespace in namespaces:
+        pruned_now = list(_namespaces(connection)) if namespace is None else [namespace]
+    for one in pruned_now:
         while True:
             with records.writing() as connection:
-                step = _remove_some(connection, namespace, max_runs=max_runs, oldest=oldest)
+                step = _remove_some(connection, one, max_runs=max_runs, oldest=oldest)
             gone = _added(gone, step)
             if step.runs < REMOVED_AT_ONCE:
                 break
