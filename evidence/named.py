@@ -5,7 +5,7 @@ that hold them, wherever these stand, and from nowhere else: titles, owners, val
 free text, and one that reads like a unit's id names no unit.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evidence.canonical import Json
@@ -16,6 +16,7 @@ NOT_SHOWN = frozenset({"request", "query_class"})
 
 # The fields that hold ids of units: one, a list of them, or a list of lists. A source or a revision is an object with
 # `namespace` and `source_id`, and `revision`.
+_LEAVES = (str, int, type(None))
 UNIT_FIELDS = ("unit_id", "duplicate_of", "members", "sides", "prevails", "overruled")
 
 
@@ -35,12 +36,14 @@ class Named:
 
 def named_in(manifest: Mapping[str, Json]) -> Named:
     """Everything that a manifest names outside the request and the query class."""
-    units: set[UnitKey] = set()
+    unit_ids: set[str] = set()
     revisions: set[RevisionKey] = set()
     sources: set[SourceKey] = set()
     texts: dict[RevisionKey, str] = {}
     for record in _objects({name: value for name, value in manifest.items() if name not in NOT_SHOWN}):
-        units.update(unit for field in UNIT_FIELDS for unit in _units(record.get(field)))
+        for field in UNIT_FIELDS:
+            if field in record:
+                unit_ids.update(_texts(record[field]))
         source, revision = _identity(record)
         if revision is not None:
             revisions.add(revision)
@@ -49,26 +52,27 @@ def named_in(manifest: Mapping[str, Json]) -> Named:
                 texts[revision] = text
         elif source is not None:
             sources.add(source)
-    return Named(units=frozenset(units), revisions=frozenset(revisions), sources=frozenset(sources), texts=texts)
+    units = frozenset(unit for text in unit_ids if (unit := parse_unit_id(text)) is not None)
+    return Named(units=units, revisions=frozenset(revisions), sources=frozenset(sources), texts=texts)
 
 
 def _identity(record: Mapping[str, Json]) -> tuple[SourceKey | None, RevisionKey | None]:
-    namespace, source_id, revision = record.get("namespace"), record.get("source_id"), record.get("revision")
+    if "source_id" not in record:
+        return None, None
+    namespace, source_id, revision = record.get("namespace"), record["source_id"], record.get("revision")
     if not isinstance(namespace, str) or not isinstance(source_id, str):
         return None, None
     source = SourceKey(Namespace(namespace), source_id)
     return source, RevisionKey(*source, revision) if isinstance(revision, str) else None
 
 
-def _units(value: Json) -> Iterator[UnitKey]:
-    """The units whose ids a field holds."""
+def _texts(value: Json) -> Iterator[str]:
+    """The texts that a field holds: one, those of a list, or of a list of lists."""
     if isinstance(value, str):
-        unit = parse_unit_id(value)
-        if unit is not None:
-            yield unit
+        yield value
     elif isinstance(value, Sequence):
         for item in value:
-            yield from _units(item)
+            yield from _texts(item)
 
 
 def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
@@ -76,8 +80,10 @@ def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
     waiting = [value]
     while waiting:
         found = waiting.pop()
+        inside: Iterable[Json] = ()
         if isinstance(found, Mapping):
             yield found
-            waiting.extend(found.values())
+            inside = found.values()
         elif isinstance(found, Sequence) and not isinstance(found, str):
-            waiting.extend(found)
+            inside = found
+        waiting.extend(item for item in inside if not isinstance(item, _LEAVES))  # most are: three times as fast

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
+import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from index.errors import RecordsFault
 from server import routes_sources
 from server.admission import Admission
 from server.authority_schemas import AccessBody, RevocationBody
@@ -19,6 +21,7 @@ from server.citation_schemas import CitationRequest, NativeRequest
 from server.edge import PROBLEM, Edge, new_request_id
 from server.intake import Intake
 from server.keys import SigningKey
+from server.logs import frames
 from server.metrics import Metrics
 from server.pipeline import Pipeline
 from server.record_schemas import AdjudicationRequest, ReviewRequest
@@ -39,6 +42,7 @@ DESCRIPTION = (
     " the moment asked for, and nothing else plays a part in it. Errors are RFC 9457 problem documents; every response"
     " has an x-request-id."
 )
+PRUNING_EVERY_S = 24 * 3600  # so that what is beyond its days goes within a day, also where nobody asks any more
 _BODIES: dict[str, type[BaseModel]] = {
     "SearchRequest": SearchRequest,
     "PacketRequest": PacketRequest,
@@ -65,9 +69,12 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await anyio.to_thread.run_sync(pipeline.warm_up)
-        app.state.ready = True
-        yield
-        app.state.ready = False
+        async with anyio.create_task_group() as group:
+            group.start_soon(_prune_by_the_clock, recorder)
+            app.state.ready = True
+            yield
+            app.state.ready = False
+            group.cancel_scope.cancel()
 
     app = FastAPI(
         title=TITLE, docs_url="/docs", redoc_url=None, redirect_slashes=False, lifespan=lifespan, version="0.1.0"
@@ -106,6 +113,17 @@ def create_app(
     )
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend the document
     return app
+
+
+async def _prune_by_the_clock(recorder: Recorder) -> None:
+    while True:
+        await anyio.sleep(PRUNING_EVERY_S)
+        try:
+            await anyio.to_thread.run_sync(recorder.prune)
+        except RecordsFault as error:  # the next time will do; a server does not stop for it
+            structlog.get_logger("muniment.app").error(
+                "records could not be pruned", reason=str(error), at=frames(error)
+            )
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:

@@ -8,7 +8,7 @@ stream of new sources cannot keep answers from being made.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import structlog
@@ -18,6 +18,7 @@ from evidence.eligibility import Eligibility
 from evidence.identity import RevisionKey, UnitKey
 from evidence.instant import Instant
 from evidence.revision import RevisionFacts
+from index.compartments import nothing
 from index.snapshot import Snapshot, Snapshots
 from server.gate import AssemblyGate, AuthorityMoved, has_lost
 from server.ranking import Pinned, Stage
@@ -74,6 +75,14 @@ class Authority:
             eligible = snapshot.resolve(_eligibility(request, principal, snapshot, now=now))
             self.reached(Stage.PINNED)
             yield Pinned(snapshot=snapshot, eligible=eligible, watch=watch, reached=self.reached)
+
+    @contextmanager
+    def pin_unseen(
+        self, request: Retrieval, principal: Principal, watch: Stopwatch, *, now: Instant
+    ) -> Iterator[Pinned]:
+        """As `pin`, to a caller for whom nothing of the catalog exists."""
+        with self.pin(request, principal, watch, now=now) as pinned:
+            yield replace(pinned, eligible=nothing(pinned.eligible.eligibility))
 
     def basis(self, pinned: Pinned, keys: Iterable[UnitKey], *, now: Instant) -> Basis:
         """What an attempt that hands over these units rests on."""

@@ -15,22 +15,37 @@ from evidence.identity import RevisionKey
 from evidence.instant import Instant, parse_instant
 from evidence.native_citations import citations_of
 from evidence.unit import Unit
-from evidence.validation import Finding, Passage, validate
+from evidence.validation import Finding, Passage, Verdict, validate
 from index.catalog import Catalog
 from index.catalog_read import Reading
 from index.live import live_standings
 from server.citation_schemas import CitationRequest, NativeRequest, finding_record, occurrence_record
+from server.containment import Answer, Checked, NotContained, Told, conclude, untold, usable_among
 from server.errors import Invalid
 from server.scope import scope_for, still_granted
 
+_TELLS_NOTHING = (Verdict.FABRICATED, Verdict.NO_LONGER_ELIGIBLE)  # of what the catalog holds
+
 
 def validate_citations(
-    catalog: Catalog, request: CitationRequest, principal: Principal, *, now: Instant
+    catalog: Catalog, request: CitationRequest, principal: Principal, *, now: Instant, told: Told = untold
 ) -> dict[str, Json]:
-    """The body of `POST /v1/citations/validate`. Raises Forbidden for a purpose that was not granted, Invalid for an
-    `as_of` in the future, Unauthenticated for a subject or token that was revoked."""
+    """The body of `POST /v1/citations/validate`. told: hears of each answer that was looked through before it leaves.
+
+    Raises Forbidden for a purpose that was not granted, Invalid for an `as_of` in the future, Unauthenticated for a
+    subject or token that was revoked."""
+    shown = [item.shown() for item in request.packet.evidence]
+    occurrences = [body.occurrence() for body in request.occurrences]
+    in_packet = {item.handle for item in shown}
     with catalog.read() as reading:
-        findings = _findings(request, reading, _eligibility(request, principal, reading, now=now))
+        eligibility = _eligibility(request, principal, reading, now=now)
+        words = _Words(reading, eligibility, handles=in_packet)
+        held = words.passages(in_packet & {occurrence.handle for occurrence in occurrences})
+        findings = validate(occurrences, shown=shown, held=held, elsewhere=words.elsewhere)
+        try:
+            _require_contained(findings, eligibility, reading, told=told)
+        except NotContained:
+            findings = validate(occurrences, shown=shown, held={}, elsewhere=words.elsewhere)
     return {"results": [finding_record(finding) for finding in findings]}
 
 
@@ -62,13 +77,16 @@ def _eligibility(request: CitationRequest, principal: Principal, reading: Readin
     )
 
 
-def _findings(request: CitationRequest, reading: Reading, eligibility: Eligibility) -> list[Finding]:
-    shown = [item.shown() for item in request.packet.evidence]
-    occurrences = [body.occurrence() for body in request.occurrences]
-    in_packet = {item.handle for item in shown}
-    words = _Words(reading, eligibility, handles=in_packet)
-    held = words.passages(in_packet & {occurrence.handle for occurrence in occurrences})
-    return validate(occurrences, shown=shown, held=held, elsewhere=words.elsewhere)
+def _require_contained(findings: Iterable[Finding], eligibility: Eligibility, reading: Reading, *, told: Told) -> None:
+    """The last look at verdicts before they leave: each that tells of a passage must have one that may be used."""
+    told_of = {finding.handle for finding in findings if finding.verdict not in _TELLS_NOTHING}
+    units = reading.units_by_handles(told_of)
+    keys = {unit.key.revision_key for found in units.values() for unit in found}
+    usable = usable_among(keys, eligibility=eligibility, reading=reading)
+    outside = [
+        handle for handle in told_of if usable.isdisjoint(unit.key.revision_key for unit in units.get(handle, ()))
+    ]
+    conclude(Checked(answer=Answer.CITATIONS, named=len(told_of), outside=len(outside)), told=told)
 
 
 class _Words:

@@ -5,6 +5,7 @@ ServerError
 ├── InvalidPrincipal  claims or a file that name no principal (scope)
 ├── SourceFileError   a source file that cannot be read as it must be (source_place)
 ├── UnknownUnit       an operator asked about a unit that the catalog does not hold
+├── Unproved          a proof came to no verdict (proving)
 └── RequestError      one request cannot be read, authenticated or admitted
     ├── Malformed         400  the body is no strict JSON
     ├── Unauthenticated   401
@@ -16,9 +17,10 @@ ServerError
     ├── TooMany           429  your own share is used up
     └── Unavailable       503  the server is full, or its authority cannot be read
 
-Two stand apart, since nobody is ever told of them and nothing that handles a ServerError may take them for one:
-`gate.AuthorityMoved` ends one attempt at an answer, so that `attempts` begins the next; `profiles._Wrong` names a place
-in a profile, until the same module puts the file's name in front and raises StartError.
+Three stand apart, since nobody is ever told of them and nothing that handles a ServerError may take them for one:
+`gate.AuthorityMoved` ends one attempt at an answer, so that `attempts` begins the next; `containment.NotContained` ends
+an answer for good; `profiles._Wrong` names a place in a profile, until the same module puts the file's name in front
+and raises StartError.
 """
 
 from typing import ClassVar

@@ -25,8 +25,8 @@ class AuthorityMoved(Exception):
 class AssemblyGate:
     """The second gate of one attempt. Valid as long as its reading, for one thread.
 
-    facts: what the attempt selected from; a revision whose facts are others now does not pass. trace: what retrieval
-    said of a unit. max_units: how many units may be read through this gate.
+    reading: what it judges by. facts: what the attempt selected from; a revision whose facts are others now does not
+    pass. trace: what retrieval said of a unit. max_units: how many units may be read through this gate.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class AssemblyGate:
         trace: Callable[[Unit], RetrievalTrace],
         max_units: int,
     ) -> None:
-        self._reading = reading
+        self.reading = reading
         self._eligibility = eligibility
         self._facts = facts
         self._trace = trace
@@ -49,7 +49,7 @@ class AssemblyGate:
     @property
     def change(self) -> int:
         """The state of the catalog that the gate reads."""
-        return self._reading.change
+        return self.reading.change
 
     @property
     def admitted(self) -> frozenset[RevisionKey]:
@@ -57,22 +57,24 @@ class AssemblyGate:
         return frozenset(self._admitted)
 
     def unusable(self, handles: Iterable[str]) -> frozenset[str]:
-        """Those of these citation handles that name no unit which this caller may use now, or none at all."""
+        """Those of these citation handles that name no unit which this caller may use now, or none at all.
+
+        One that the attempt could not see when it began is none, whatever is said of it now."""
         asked = frozenset(handles)
         named = {
-            handle: {unit.key.revision_key for unit in units}
-            for handle, units in self._reading.units_by_handles(asked).items()
+            handle: {unit.key.revision_key for unit in units} & self._facts.keys()
+            for handle, units in self.reading.units_by_handles(asked).items()
         }
         if not named:
             return asked
-        live = live_standings(self._reading, {key for keys in named.values() for key in keys}, self._eligibility)
+        live = live_standings(self.reading, {key for keys in named.values() for key in keys}, self._eligibility)
         usable = {key for key, (_, standing) in live.items() if standing is Standing.USABLE}
         return asked - {handle for handle, keys in named.items() if not usable.isdisjoint(keys)}
 
     def require(self, keys: Iterable[RevisionKey]) -> None:
         """Raise AuthorityMoved unless each of these revisions may be used now, with the facts it was selected with."""
         asked = set(keys) - self._admitted
-        live = live_standings(self._reading, sorted(asked), self._eligibility)
+        live = live_standings(self.reading, sorted(asked), self._eligibility)
         for key in asked:
             facts, standing = live.get(key, (None, None))
             if standing is not Standing.USABLE or facts != self._facts.get(key):
@@ -84,12 +86,12 @@ class AssemblyGate:
         request would take in too many."""
         if key not in self._read:
             self.require([key])
-            units = self._reading.units_of(key)
+            units = self.reading.units_of(key)
             self._units_left -= len(units)
             if self._units_left < 0:
                 raise Invalid("conflicts or whole documents would take in too many units", path="$")
             traces = [self._trace(unit) for unit in units]
-            self._read[key] = with_claims(units, traces, self._reading, self._facts)
+            self._read[key] = with_claims(units, traces, self.reading, self._facts)
         return self._read[key]
 
 

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, generate_latest
 from evidence.budget import Measure
 from evidence.canonical import Json
 from evidence.state import Disposition, Reason, State
+from server.containment import Answer, Checked
 
 LEFT_OUT: Final = (Reason.OMITTED_BUDGET, Reason.OMITTED_DUPLICATE, Reason.OMITTED_POLICY)
 """Why a unit that was selected is not in the packet. Stale revisions and lower ranks were never selected."""
@@ -29,7 +30,13 @@ class Metrics:
         self._refused = self._counter("packets_refused", "Packets that did not fit, by the first limit.", "measure")
         self._searches = self._counter("searches", "Searches that were answered.", "disposition")
         self._failed_closed = self._counter(
-            "failed_closed", "Answers given up because the authority kept moving.", "answer"
+            "failed_closed", "Answers given up: the authority kept moving, or they were held back.", "answer"
+        )
+        self._checks = self._counter(
+            "containment_checks", "Answers looked through for what their caller may not use.", "answer"
+        )
+        self._violations = self._counter(
+            "containment_violations", "Answers held back because they named what their caller may not use.", "answer"
         )
         self._begin_at_zero()
 
@@ -53,6 +60,12 @@ class Metrics:
         if disposition == Disposition.FAILED_CLOSED:
             self._failed_closed.labels(answer="search").inc()
 
+    def checked(self, checked: Checked) -> None:
+        """Count an answer that was looked through before it leaves."""
+        self._checks.labels(answer=checked.answer.value).inc()
+        if checked.outside:
+            self._violations.labels(answer=checked.answer.value).inc()
+
     def text(self) -> bytes:
         """All counters in the text format of Prometheus."""
         return generate_latest(self._registry)
@@ -71,8 +84,11 @@ class Metrics:
             self._left_out.labels(reason=reason.value)
         for measure in Measure:
             self._refused.labels(measure=measure.value)
-        for answer in ("packet", "search"):
-            self._failed_closed.labels(answer=answer)
+        for name in ("packet", "search"):
+            self._failed_closed.labels(answer=name)
+        for answer in Answer:
+            self._checks.labels(answer=answer.value)
+            self._violations.labels(answer=answer.value)
 
 
 class _Cut(msgspec.Struct):

@@ -1,10 +1,12 @@
 """How is one evidence packet made, from its request to the moment it may leave?
 
 Two consistent reads of the authority: retrieval selects in the first, and in the second everything selected passes the
-gate again and is assembled (R5). Then the answer is delivered, and the authority is looked at once more.
+gate again and is assembled (R5), and what the answer then names is looked through. Then the answer is delivered, and
+the authority is looked at once more.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import structlog
@@ -18,11 +20,14 @@ from evidence.means import Means
 from evidence.ranking import LayerDigests
 from evidence.request import PacketRequest as Resolved
 from evidence.state import Disposition
+from index.catalog_read import Reading
+from index.compartments import Eligible
 from models.errors import InvalidTemplate, ModelError
 from server.attempts import Authority, Basis
+from server.containment import Answer, NotContained, Told, named_by_packet, require_contained
 from server.errors import Invalid, Unavailable
 from server.logs import frames
-from server.ranking import Ranker, Stage
+from server.ranking import Pinned, Ranker, Stage
 from server.recording import Sealing
 from server.retrieval import Codes, Query
 from server.schemas import PacketRequest
@@ -46,6 +51,7 @@ class PacketMaker:
     """Makes the answer of one packet request. `run`: the answer's `run` block as it stands at that moment.
 
     code: of the query, where an earlier run kept it (R10). max_units: the most that a broad or whole selection takes.
+    told: hears of each answer that was looked through before it leaves.
     """
 
     request: PacketRequest
@@ -58,6 +64,7 @@ class PacketMaker:
     views: Views
     max_units: int
     watch: Stopwatch
+    told: Told
     run: Callable[[], dict[str, Json]]
 
     def make(self, deliver: Callable[[Answered], None]) -> Answered:
@@ -71,11 +78,15 @@ class PacketMaker:
             self.authority.require_unmoved(self.request, self.principal, basis)
             return answered
 
-        answered = self.authority.until_unmoved(attempt)
-        if answered is None:
-            answered = self._failed_closed()
-            deliver(answered)
-        return answered
+        try:
+            answered = self.authority.until_unmoved(attempt)
+            if answered is not None:
+                return answered
+            closed = self._failed_closed(self.authority.pin)
+        except NotContained:
+            closed = self._failed_closed(self.authority.pin_unseen)
+        deliver(closed)
+        return closed
 
     def _attempt(self) -> tuple[Answered, Basis]:
         authority, request, resolved, watch = self.authority, self.request, self.resolved, self.watch
@@ -84,7 +95,7 @@ class PacketMaker:
             view = self.views.of(pinned.snapshot, pinned.eligible)
             basis = authority.basis(pinned, (), now=now)
             if is_stale_version(resolved, snapshot=view.snapshot):
-                return self._answered(self._refused(view, Disposition.STALE_VERSION), view, now), basis
+                return self._refused(Disposition.STALE_VERSION, pinned, view, now), basis
             selected = select(
                 request,
                 resolved,
@@ -114,6 +125,7 @@ class PacketMaker:
                 raise Invalid(error.problem, path=error.path) from None
             except ModelError as error:
                 raise self._cannot_write(error) from None
+            self._require_contained(assembled, pinned.eligible, gate.reading)
             basis = replace(basis, change=gate.change, revisions=gate.admitted)
         authority.reached(Stage.ASSEMBLED)
         return self._answered(assembled, view, now, query=selected.query), basis
@@ -128,15 +140,28 @@ class PacketMaker:
         _LOG.error("a packet could not be written", model=self.resolved.model, error=kind, at=frames(error))
         return Unavailable(f"{what} fails on this packet: {kind}")
 
-    def _failed_closed(self) -> Answered:
+    def _failed_closed(self, pin: Callable[..., AbstractContextManager[Pinned]]) -> Answered:
         now = self.authority.now()
-        with self.authority.pin(self.request, self.principal, self.watch, now=now) as pinned:
+        with pin(self.request, self.principal, self.watch, now=now) as pinned:
             view = self.views.of(pinned.snapshot, pinned.eligible)
-        return self._answered(self._refused(view, Disposition.FAILED_CLOSED), view, now)
+            return self._refused(Disposition.FAILED_CLOSED, pinned, view, now)
 
-    def _refused(self, view: View, disposition: Disposition) -> Assembled:
+    def _refused(self, disposition: Disposition, pinned: Pinned, view: View, now: Instant) -> Answered:
         layers = LayerDigests(policy=view.policy, corpus=view.corpus)
-        return refuse(self.resolved, disposition, snapshot=view.snapshot, layers=layers, means=self.means)
+        refused = refuse(self.resolved, disposition, snapshot=view.snapshot, layers=layers, means=self.means)
+        self._require_contained(refused, pinned.eligible, pinned.snapshot.reading)
+        return self._answered(refused, view, now)
+
+    def _require_contained(self, assembled: Assembled, begun_with: Eligible, reading: Reading) -> None:
+        """Raise NotContained where the answer names what this caller may not use; `reading`: the state as it is now."""
+        require_contained(
+            Answer.PACKET,
+            named_by_packet(assembled.response()),
+            begun_with=begun_with.usable,
+            eligibility=begun_with.eligibility,
+            reading=reading,
+            told=self.told,
+        )
 
     def _answered(self, assembled: Assembled, view: View, now: Instant, *, query: Query | None = None) -> Answered:
         sealing = Sealing(

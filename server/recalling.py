@@ -21,6 +21,7 @@ from index.errors import DamagedRecords
 from index.exact_lookup import revisions_of
 from index.live import live_standings
 from index.records import KeptManifest, Records
+from server.containment import Answer, Checked, NotContained, Told, conclude, invisible_among, untold
 from server.errors import NotFound
 from server.record_schemas import AuditQuery
 from server.recording import Recorder
@@ -29,20 +30,25 @@ NOT_THERE = "no such manifest"
 
 
 def own_manifest(
-    packet_id: str, principal: Principal, *, records: Records, catalog: Catalog, now: Instant
+    packet_id: str, principal: Principal, *, records: Records, catalog: Catalog, now: Instant, told: Told = untold
 ) -> Mapping[str, Json]:
     """The manifest that was answered to this very caller. Raises NotFound, always with the same text.
 
     Visibility is judged at `now`, for the purpose and the use that the packet was asked for; a purpose that is no
-    longer granted admits nothing.
+    longer granted admits nothing. told: hears of each manifest that was looked through before it leaves.
     """
     kept = records.manifest_of(packet_id)
     if kept is None or (kept.namespace, kept.sub) != (principal.namespace, principal.sub):
         raise NotFound(NOT_THERE)
     manifest = manifest_in(kept, packet_id)
     with catalog.read() as reading:
-        if not _is_visible(manifest, principal, reading, now):
+        eligibility = _eligibility(manifest, principal, now)
+        if eligibility is None or not _is_visible(manifest, eligibility, reading):
             raise NotFound(NOT_THERE)
+        try:
+            _require_contained(manifest, eligibility, reading, told=told)
+        except NotContained:
+            raise NotFound(NOT_THERE) from None
     return manifest
 
 
@@ -96,12 +102,12 @@ def manifest_in(kept: KeptManifest, packet_id: str) -> dict[str, Json]:
     return manifest
 
 
-def _is_visible(manifest: Mapping[str, Json], principal: Principal, reading: Reading, now: Instant) -> bool:
-    """Whether the caller may see, now, everything that the manifest names, with the text it had."""
+def _eligibility(manifest: Mapping[str, Json], principal: Principal, now: Instant) -> Eligibility | None:
+    """For what the packet was asked for; None when the principal lacks its purpose."""
     asked = msgspec.convert(manifest["request"], _Asked)
     if asked.purpose is not None and asked.purpose not in principal.purposes:
-        return False
-    eligibility = Eligibility(
+        return None
+    return Eligibility(
         scope=Scope(principal=principal, purpose=asked.purpose),
         use=Use(asked.use),
         at=now,
@@ -109,6 +115,18 @@ def _is_visible(manifest: Mapping[str, Json], principal: Principal, reading: Rea
         subject=None,
         filter=Filter(),
     )
+
+
+def _require_contained(manifest: Mapping[str, Json], eligibility: Eligibility, reading: Reading, *, told: Told) -> None:
+    """The last look at a manifest before it leaves, by another way than the first one."""
+    named = named_in(manifest)
+    names = named.every_revision() | named.sources
+    outside = invisible_among(names, eligibility=eligibility, reading=reading)
+    conclude(Checked(answer=Answer.MANIFEST, named=len(names), outside=len(outside)), told=told)
+
+
+def _is_visible(manifest: Mapping[str, Json], eligibility: Eligibility, reading: Reading) -> bool:
+    """Whether the caller may see, now, everything that the manifest names, with the text it had."""
     named = named_in(manifest)
     alternatives = [revisions_of(reading, source) for source in sorted(named.sources)]
     revisions = named.every_revision()

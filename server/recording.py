@@ -8,10 +8,11 @@ A run is kept once for each answer that was made, and says what became of it: an
 made again, and the first one is then on record as withdrawn.
 """
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import count
 
 import msgspec
 import structlog
@@ -32,7 +33,7 @@ from server.errors import Unavailable
 from server.logs import frames
 from server.unauthorized import NamedExactly, find_unauthorized, named_exactly
 
-RUNS_BETWEEN_PRUNING = 64  # so that most answers pay nothing for retention
+RUNS_BETWEEN_PRUNING = 64  # of one namespace: most answers pay nothing for retention, and none for another tenant's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +69,24 @@ class Recorder:
         self._catalog = catalog
         self._max_runs, self._longest = max_runs, timedelta(days=max_days)
         self._clock = clock
-        self._sealed = count(1)
+        self._counting = threading.Lock()
+        self._completed: Counter[Namespace] = Counter()
 
     def begin(self, request_id: str) -> "Recording":
         """The record of one request."""
         return Recording(self, request_id)
 
-    def prune(self) -> None:
-        """Let go of what is older, or more, than is kept. Worth calling at start; else it happens now and then."""
+    def prune(self, namespace: Namespace | None = None) -> None:
+        """Let go of what is older, or more, than is kept of a namespace, or of all for None.
+
+        All is for start and for the clock. In between, only what a namespace does itself takes from its records: what
+        is gone can be seen, and must not tell how much others ask (R6).
+        """
         prune(
             self.records,
             max_runs=self._max_runs,
             oldest=Instant(self._clock() - self._longest // timedelta(microseconds=1)),
+            namespace=namespace,
         )
 
     def retention(self, namespace: Namespace | None) -> dict[str, Json]:
@@ -116,8 +123,9 @@ class Recorder:
         """Write what became of a run. What goes wrong is logged, and the record stays as it was kept."""
         try:
             self.records.complete(number, canonical(sealed.record()))
-            if next(self._sealed) % RUNS_BETWEEN_PRUNING == 0:
-                self.prune()
+            namespace = sealed.eligibility.scope.principal.namespace
+            if self._completed_of(namespace) % RUNS_BETWEEN_PRUNING == 0:
+                self.prune(namespace)
         except RecordsFault as error:
             self._log_of(sealed).error("a record could not be completed", reason=str(error), at=frames(error))
 
@@ -131,6 +139,12 @@ class Recorder:
         except IndexFault as error:
             self._log_of(sealed).error("what a request named could not be looked up", error=type(error).__name__)
             return None
+
+    def _completed_of(self, namespace: Namespace) -> int:
+        """How many runs of a namespace were completed by now, this one included."""
+        with self._counting:
+            self._completed[namespace] += 1
+            return self._completed[namespace]
 
     def _log_of(self, sealed: SealedManifest) -> FilteringBoundLogger:
         """A log whose lines name the packet and the run, as the audit does (R31)."""

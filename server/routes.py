@@ -47,10 +47,10 @@ async def search(request: Request) -> Response:
     """Ranked candidates among what the caller may use."""
     principal = await caller(request, granted="search")
     body = await read_body(request, SearchRequest)
-    found = await perform(request, principal, lambda pipeline: pipeline.search(body, principal))
+    metrics: Metrics = request.app.state.metrics
+    found = await perform(request, principal, lambda pipeline: pipeline.search(body, principal, told=metrics.checked))
     if found is None:
         return Response(status_code=NOBODY_THERE)
-    metrics: Metrics = request.app.state.metrics
     metrics.search(found)
     return encoded(found)
 
@@ -68,10 +68,12 @@ async def packets(request: Request) -> Response:
         recording.keep(answered.body, answered.sealing)
         written.append(msgspec.json.encode(answered.body))
 
-    done = await perform(request, principal, lambda pipeline: pipeline.packet(body, principal, deliver=deliver))
+    metrics: Metrics = request.app.state.metrics
+    done = await perform(
+        request, principal, lambda pipeline: pipeline.packet(body, principal, deliver=deliver, told=metrics.checked)
+    )
     if done is None:
         return Response(status_code=NOBODY_THERE)
-    metrics: Metrics = request.app.state.metrics
     metrics.packet(done)
     _tell(done)
     return Response(written[-1], media_type="application/json", background=BackgroundTask(recording.seal))
@@ -178,7 +180,7 @@ async def answer(
 async def perform(
     request: Request, principal: Principal, work: Callable[[Pipeline], Done], *, admission: Admission | None = None
 ) -> Done | None:
-    """Wait for a place, and do the work in a thread; None where nobody waits for the answer any more.
+    """Wait for a place, and do the work in a thread; None where nobody waits for the answer any more, before or after.
 
     admission: of work that has places of its own; None is that of all requests.
 
@@ -190,7 +192,8 @@ async def perform(
         if await request.is_disconnected():
             return None
         with faults_told():
-            return await anyio.to_thread.run_sync(work, pipeline)
+            done = await anyio.to_thread.run_sync(work, pipeline)  # to its end, whoever leaves: then its place is free
+    return None if await request.is_disconnected() else done
 
 
 def encoded(body: Mapping[str, object]) -> Response:

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from server.citation_schemas import CitationAnswer, CitationRequest, NativeAnswer, NativeRequest
 from server.citing import read_native, validate_citations
+from server.metrics import Metrics
 from server.routes import answer, caller, read_body
 
 router = APIRouter()
@@ -19,10 +20,13 @@ async def validate(request: Request) -> Response:
     """A verdict on each citation of a packet, in the caller's scope and now."""
     principal = await caller(request, granted="search")
     body = await read_body(request, CitationRequest)
+    metrics: Metrics = request.app.state.metrics
     return await answer(
         request,
         principal,
-        lambda pipeline: validate_citations(pipeline.catalog, body, principal, now=pipeline.now()),
+        lambda pipeline: validate_citations(
+            pipeline.catalog, body, principal, now=pipeline.now(), told=metrics.checked
+        ),
     )
 
 

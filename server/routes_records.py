@@ -6,6 +6,7 @@ Each route: who asks, what do they ask, answer.
 from fastapi import APIRouter, Request, Response
 
 from server import clock
+from server.metrics import Metrics
 from server.recalling import audit, own_manifest
 from server.record_schemas import AdjudicationRequest, AuditQuery, ReviewRequest, ReviewsQuery
 from server.recording import Recorder
@@ -22,10 +23,13 @@ async def manifest(request: Request, packet_id: str) -> Response:
     """The caller's own manifest, while all that it names is visible to them."""
     principal = await caller(request, granted="search")
     records = _recorder(request).records
+    metrics: Metrics = request.app.state.metrics
     return await answer(
         request,
         principal,
-        lambda pipeline: own_manifest(packet_id, principal, records=records, catalog=pipeline.catalog, now=clock.now()),
+        lambda pipeline: own_manifest(
+            packet_id, principal, records=records, catalog=pipeline.catalog, now=clock.now(), told=metrics.checked
+        ),
     )
 
 

@@ -1,6 +1,6 @@
 """Which hits answer a search?
 
-The first half of the use case: pin, rank, read, look again.
+The first half of the use case: pin, rank, read, look through, look again.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from evidence.access import Principal
 from evidence.canonical import Json
 from evidence.state import Disposition
 from server.attempts import Authority, Basis
+from server.containment import Answer, NotContained, Told, named_by_hits, require_contained
 from server.hits import hit, matched_terms
 from server.ranking import Pinned, Ranker, Stage, degraded, fusion_record
 from server.retrieval import Query, Ranked
@@ -19,7 +20,7 @@ from server.timing import Stopwatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searcher:
-    """Answers one search request."""
+    """Answers one search request. told: hears of each answer that was looked through before it leaves."""
 
     request: SearchRequest
     principal: Principal
@@ -27,6 +28,7 @@ class Searcher:
     ranker: Ranker
     recipe_digest: str
     watch: Stopwatch
+    told: Told
 
     def search(self) -> dict[str, Json]:
         """The body of `POST /v1/search`, `run` apart."""
@@ -36,10 +38,14 @@ class Searcher:
             self.authority.require_unmoved(self.request, self.principal, basis)
             return answer
 
-        answer = self.authority.until_unmoved(attempt)
-        if answer is not None:
-            return answer
-        with self.authority.pin(self.request, self.principal, self.watch, now=self.authority.now()) as pinned:
+        pin = self.authority.pin
+        try:
+            answer = self.authority.until_unmoved(attempt)
+            if answer is not None:
+                return answer
+        except NotContained:
+            pin = self.authority.pin_unseen
+        with pin(self.request, self.principal, self.watch, now=self.authority.now()) as pinned:
             return self._no_hits(pinned, Disposition.FAILED_CLOSED)
 
     def _attempt(self) -> tuple[dict[str, Json], Basis]:
@@ -54,6 +60,7 @@ class Searcher:
             best = outcome.candidates[: request.k]
             with self.watch.step("read"):
                 hits = _hits(best, query, pinned)
+            self._require_contained(hits, pinned)
             answer: dict[str, Json] = {
                 "hits": hits,
                 "catalog_version": eligible.catalog_version,
@@ -66,6 +73,16 @@ class Searcher:
             basis = authority.basis(pinned, (ranked.key for ranked in best), now=now)
         authority.reached(Stage.SELECTED)
         return answer, basis
+
+    def _require_contained(self, hits: Sequence[Json], pinned: Pinned) -> None:
+        require_contained(
+            Answer.SEARCH,
+            named_by_hits(hits),
+            begun_with=pinned.eligible.usable,
+            eligibility=pinned.eligible.eligibility,
+            reading=pinned.snapshot.reading,
+            told=self.told,
+        )
 
     def _no_hits(self, pinned: Pinned, disposition: Disposition) -> dict[str, Json]:
         return {

@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 
 import pytest
+import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,13 @@ def test_keys_are_sorted_by_utf_16_code_units_and_nothing_is_put_between() -> No
 
 def test_only_what_json_must_escape_is_escaped() -> None:
     assert canonical('"\\/\b\f\n\r\t\x00\x1f\x7f<') == b'"\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\x7f<"'
+
+
+@settings(max_examples=200)
+@given(values)
+def test_the_bytes_are_those_of_the_reference(value: Json) -> None:
+    """The package rfc8785: here the standard library writes what it would write in the same way, only sooner."""
+    assert canonical(value) == rfc8785.dumps(value)
 
 
 @settings(max_examples=60)

@@ -32,7 +32,7 @@ def fixture_held(tmp_path: Path) -> Iterator[Catalog]:
 
 
 def gate(reading: Reading) -> AssemblyGate:
-    return AssemblyGate(reading, eligibility(ANN), facts={}, trace=unranked, max_units=10)
+    return AssemblyGate(reading, eligibility(ANN), facts=reading.facts(), trace=unranked, max_units=10)
 
 
 def handles(reading: Reading) -> dict[str, str]:

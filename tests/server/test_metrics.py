@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 import server.serving
 from server.admin import admin_listener
 from server.app import create_app
+from server.containment import Answer, Checked
 from server.errors import StartError
 from server.keys import SigningKey, load_key
 from server.metrics import Metrics
@@ -53,9 +54,15 @@ def post(served: tuple[TestClient, SigningKey, Metrics], path: str, **body: Any)
 
 
 def counted(metrics: Metrics) -> dict[str, int]:
-    """Counter with its labels -> number, of those that are not zero. When a counter began is left away."""
+    """Counter with its labels -> number, of those that are not zero. When a counter began is left away, and so are
+    the checks, which every answer goes through."""
+    numbers = numbers_of(metrics)
+    return {name: number for name, number in numbers.items() if number and "_containment_checks_" not in name}
+
+
+def numbers_of(metrics: Metrics) -> dict[str, int]:
     lines = re.findall(r"^(muniment_\w+_total(?:\{.*\})?) (.+)$", metrics.text().decode(), re.MULTILINE)
-    return {name: int(float(number)) for name, number in lines if float(number)}
+    return {name: int(float(number)) for name, number in lines}
 
 
 def read(url: str, *, path: str | None = None, method: str = "GET") -> tuple[int, str]:
@@ -126,6 +133,25 @@ def test_an_answer_that_was_given_up_is_counted_as_such() -> None:
         'muniment_searches_total{disposition="failed-closed"}': 1,
         'muniment_failed_closed_total{answer="packet"}': 1,
         'muniment_failed_closed_total{answer="search"}': 1,
+    }
+
+
+def test_an_answer_that_was_held_back_is_counted_beside_those_that_were_looked_through() -> None:
+    """A rate of violations needs the number of checks beside it."""
+    metrics = Metrics()
+    for outside in (0, 0, 2):
+        metrics.checked(Checked(answer=Answer.PACKET, named=3, outside=outside))
+    metrics.checked(Checked(answer=Answer.MANIFEST, named=3, outside=0))
+
+    assert {name: number for name, number in numbers_of(metrics).items() if "_containment_" in name} == {
+        **{f'muniment_containment_checks_total{{answer="{answer}"}}': 0 for answer in ("search", "citations")},
+        **{
+            f'muniment_containment_violations_total{{answer="{answer}"}}': 0
+            for answer in ("search", "citations", "manifest")
+        },
+        'muniment_containment_checks_total{answer="packet"}': 3,
+        'muniment_containment_checks_total{answer="manifest"}': 1,
+        'muniment_containment_violations_total{answer="packet"}': 1,
     }
 
 

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-import index.compartments
-import server.gate
 from evidence.access import Label
-from evidence.eligibility import Standing
 from evidence.grants import Dimension, Grant, Subject
 from evidence.identity import Namespace, RevisionKey, SourceKey
 from index.catalog import Catalog
@@ -22,7 +19,7 @@ from server.parsing import parse
 from server.pipeline import Pipeline
 from server.ranking import Stage
 from server.schemas import PacketRequest, SearchRequest
-from tests.worlds import build, extend, opened, pipeline_over, principal, record, without_run
+from tests.worlds import build, extend, pipeline_over, principal, record, without_run
 
 SECRET = "Technicians reset the seal with tool nine"
 BLUE = Namespace("blue")
@@ -231,34 +228,3 @@ def test_a_subject_revoked_while_the_answer_is_made_gets_none(directory: Path) -
 
     with world(directory, move) as pipeline, pytest.raises(Unauthenticated):
         packet(pipeline)
-
-
-def test_the_second_gate_holds_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R5: with the gate before ranking wide open, a foreign unit is selected, and still never leaves."""
-    build(tmp_path / "catalog", [*RECORDS, record("X", f"{QUERY} {SECRET}", tenant="red")])
-    monkeypatch.setattr(index.compartments, "admits", lambda *_: True)
-    monkeypatch.setattr(index.compartments, "is_visible", lambda *_, **__: True)
-
-    with opened(tmp_path / "catalog") as pipeline:
-        asker = principal("green")
-        answer = pipeline.packet(parse({"query": QUERY}, PacketRequest), asker)
-
-    assert answer["disposition"] == "failed-closed"
-    assert SECRET not in json.dumps(answer)
-
-
-def test_the_first_gate_holds_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R2: with the gate at assembly wide open, a foreign unit is not even ranked."""
-    build(tmp_path / "catalog", [*RECORDS, record("X", f"{QUERY} {SECRET}", tenant="red")])
-
-    def everything(reading: Any, keys: Any, _: Any) -> dict[Any, Any]:
-        return {key: (reading.facts()[key], Standing.USABLE) for key in keys}
-
-    monkeypatch.setattr(server.gate, "live_standings", everything)
-
-    with opened(tmp_path / "catalog") as pipeline:
-        answer = pipeline.packet(parse({"query": QUERY}, PacketRequest), principal("green"))
-
-    assert answer["disposition"] == "accepted"
-    assert answer["packet"] is not None
-    assert SECRET not in json.dumps(answer)

@@ -16,7 +16,7 @@ from index.records import DATABASE
 from server import recording
 from server.errors import Unavailable
 from server.recording import Recorder
-from tests.builders import BLUE, NOW, claim, principal, requires
+from tests.builders import BLUE, NOW, RED, claim, principal, requires
 from tests.index.catalog_builders import catalog, revision
 from tests.server.recorded import answer, keep, recorder, sealing
 
@@ -132,6 +132,24 @@ def test_pruning_happens_by_itself_every_so_many_runs(held: Catalog, monkeypatch
             "removed_manifests": 0,
             "removed_up_to": "2025-06-01T00:00:00Z",
         }
+
+
+def test_what_others_ask_takes_nothing_from_the_records_of_a_namespace(
+    held: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R6: a manifest that is gone, and the numbers in `retention`, can be seen."""
+    monkeypatch.setattr(recording, "RUNS_BETWEEN_PRUNING", 3)
+    kept_by = recorder(held.directory, held, max_runs=1)
+    body, of_others = answer(UNIT), answer(query="what do others ask?")
+
+    with kept_by.records:
+        for number in range(2):
+            keep(kept_by, body, ANN, request_id=f"r-{number}")
+        before = kept_by.retention(BLUE)
+        for number in range(9):
+            keep(kept_by, of_others, principal(RED, sub="rex"), request_id=f"o-{number}")
+        assert [run["request_id"] for run in runs(kept_by, body)] == ["r-0", "r-1"]
+        assert kept_by.retention(BLUE) == before
 
 
 def test_what_is_older_than_its_days_is_let_go_at_start(kept_by: Recorder, held: Catalog) -> None:

@@ -15,6 +15,7 @@ from evidence.identity import PUBLIC, UnitKey
 from server.admission import Admission
 from server.edge import Edge
 from server.keys import SigningKey, create_key, load_key
+from server.metrics import Metrics
 from server.recording import Recorder
 from server.responses import ProblemShape
 from server.responses_records import AuditAnswer, ReviewAnswer, ReviewsAnswer
@@ -55,6 +56,7 @@ def fixture_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]
         app = FastAPI()
         app.state.pipeline, app.state.key = SimpleNamespace(catalog=made), load_key(directory)
         app.state.recorder = kept_by
+        app.state.metrics = Metrics()
         app.state.admission = Admission(
             max_running=2, max_running_per_tenant=2, max_waiting=2, max_waiting_per_tenant=4
         )

@@ -1,0 +1,466 @@
+"""Tests of `server/containment.py`: an answer that names what its caller may not use is never sent (R2, R5, R7)."""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+import index.compartments
+import server.citing
+import server.gate
+import server.recalling
+from evidence.access import Label
+from evidence.eligibility import Eligibility, Standing, is_visible, judge
+from evidence.grants import Dimension, Grant, Subject
+from evidence.identity import Namespace, RevisionKey, SourceKey
+from evidence.revision import RevisionFacts
+from index.catalog import Catalog
+from server.containment import Answer, Checked, NotContained, named_by_hits, named_by_packet, require_contained
+from server.logs import set_up_logs
+from server.parsing import parse
+from server.pipeline import Pipeline
+from server.ranking import Stage
+from server.schemas import PacketRequest, SearchRequest
+from tests.evidence_contract.over_http import Caller, served
+from tests.worlds import build, opened, principal, record
+
+CANARY = "zanzibar"
+BLUE, RED = Namespace("blue"), Namespace(f"{CANARY}-tenant")
+ANN = principal("blue", roles=("technician",), purposes=("repair",), scope=("ingest", "search"))
+ASKED = {"query": "how is the seal reset", "purpose": "repair", "subject": "valve", "filter": {"family": ["seals"]}}
+OWN = record(
+    "OWN", "The seal is reset with tool nine.", tenant="blue", family="seals", access={"roles": ["technician"]}
+)
+
+
+def kept(name: str, **more: Any) -> dict[str, Any]:
+    """A source that has the canary in its id, its title, its owner and its text."""
+    tenant = more.pop("tenant", "blue")
+    said = {"title": f"{CANARY} {name}", "owner": CANARY, "family": "seals", **more}
+    return record(f"{CANARY}-{name}", f"The {CANARY} seal is reset by {name}.", tenant=tenant, **said)
+
+
+KINDS: dict[str, list[dict[str, Any]]] = {
+    "another tenant's": [kept("foreign", tenant=RED)],
+    "for another role": [kept("role", access={"roles": ["surgeon"]})],
+    "for another purpose": [kept("purpose", access={"purposes": ["audit"]})],
+    "of another region": [kept("region", access={"regions": ["north"]})],
+    "of another case": [kept("case", access={"cases": ["17"]})],
+    "a draft": [kept("draft", status="draft")],
+    "revoked": [kept("revoked", status="revoked")],
+    "over": [kept("over", effective_to="2025-01-01T00:00:00Z")],
+    "yet to come": [kept("to-come", effective_from="2027-01-01T00:00:00Z")],
+    "replaced by a newer revision": [
+        kept("replaced"),
+        kept("replaced", revision="2", effective_from="2026-01-01T00:00:00Z", access={}),
+    ],
+    "superseded by another source": [
+        kept("superseded"),
+        kept("superseder", family="valves", supersedes=[{"source_id": f"{CANARY}-superseded", "revision": "1"}]),
+    ],
+    "for another subject": [kept("subject", applies_to=["pump"])],
+    "left out by the filter": [kept("filtered", family="valves")],
+}
+SURFACES: dict[str, tuple[Answer, dict[str, Any]]] = {
+    "search": (Answer.SEARCH, {"k": 50}),
+    "narrow": (Answer.PACKET, {"strategy": "narrow", "k": 50}),
+    "auto": (Answer.PACKET, {"strategy": "auto", "k": 50}),
+    "broad": (Answer.PACKET, {"strategy": "broad"}),
+}
+
+
+def key_of(one: Mapping[str, Any]) -> RevisionKey:
+    return RevisionKey(Namespace(one["access"]["tenant"]), one["source_id"], one["revision"])
+
+
+HELD_BACK = {name: key_of(records[0]) for name, records in KINDS.items()}
+Admit = Callable[[RevisionKey], None]
+
+
+@pytest.fixture(scope="module", name="directory")
+def fixture_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One catalog of all kinds, read by each test through a pipeline of its own."""
+    directory = tmp_path_factory.mktemp("kinds") / "catalog"
+    build(directory, [OWN, *(one for records in KINDS.values() for one in records)])
+    return directory
+
+
+@pytest.fixture(name="admit")
+def fixture_admit(monkeypatch: pytest.MonkeyPatch) -> Admit:
+    """Calls break both gates, so that they let one revision through as if it were usable."""
+
+    def admit(key: RevisionKey) -> None:
+        def see(facts: RevisionFacts, **asked: Any) -> bool:
+            return facts.key == key or is_visible(facts, **asked)
+
+        def stand(visible: Iterable[RevisionFacts], eligibility: Eligibility) -> dict[RevisionKey, Standing]:
+            found = judge(visible, eligibility)
+            return found | ({key: Standing.USABLE} if key in found else {})
+
+        monkeypatch.setattr(index.compartments, "admits", lambda *_: True)
+        monkeypatch.setattr(index.compartments, "is_visible", see)
+        monkeypatch.setattr(index.compartments, "judge", stand)
+        monkeypatch.setattr(server.gate, "live_standings", everything)
+
+    return admit
+
+
+def everything(reading: Any, keys: Iterable[RevisionKey], _: Eligibility) -> dict[RevisionKey, Any]:
+    return {key: (reading.facts()[key], Standing.USABLE) for key in keys if key in reading.facts()}
+
+
+def ask(pipeline: Pipeline, surface: str, told: list[Checked], **more: Any) -> dict[str, Any]:
+    """The body of an answer, as JSON has it."""
+    answer, fields = SURFACES[surface]
+    body = {**ASKED, **fields, **more}
+    if answer is Answer.SEARCH:
+        found = pipeline.search(parse(body, SearchRequest), ANN, told=told.append)
+    else:
+        found = pipeline.packet(parse(body, PacketRequest), ANN, told=told.append)
+    read: dict[str, Any] = json.loads(json.dumps(found))
+    return read
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_an_ordinary_answer_leaves_and_is_told_of(directory: Path, surface: str) -> None:
+    told: list[Checked] = []
+
+    with opened(directory) as pipeline:
+        answer = ask(pipeline, surface, told)
+
+    assert answer["disposition"] == "accepted"
+    assert [(checked.answer, checked.outside) for checked in told] == [(SURFACES[surface][0], 0)]
+    assert told[0].named >= 1
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("key", HELD_BACK.values(), ids=HELD_BACK)
+def test_an_answer_that_both_gates_let_something_into_is_held_back(
+    directory: Path, admit: Admit, key: RevisionKey, surface: str
+) -> None:
+    """R2, R5: whatever makes a revision unusable."""
+    admit(key)
+    told: list[Checked] = []
+
+    with opened(directory) as pipeline, structlog.testing.capture_logs() as lines:
+        answer = ask(pipeline, surface, told)
+
+    assert answer["disposition"] == "failed-closed"
+    assert CANARY not in json.dumps(answer)
+    assert [checked.outside for checked in told if checked.outside] == [1]
+    (line,) = [line for line in lines if "held back" in line["event"]]
+    assert (line["log_level"], line["answer"]) == ("error", SURFACES[surface][0].value)
+    assert (line["named"], line["outside"]) == (told[0].named, 1)
+    assert CANARY not in json.dumps(lines)
+    assert "blue" not in json.dumps(lines)
+
+
+def test_nothing_is_left_in_the_answer_that_takes_its_place(directory: Path, admit: Admit, tmp_path: Path) -> None:
+    """R6: not even a digest of what was seen. It is the answer over a catalog that holds nothing."""
+    build(tmp_path / "empty", [])
+    admit(HELD_BACK["another tenant's"])
+
+    with opened(directory) as pipeline, opened(tmp_path / "empty") as empty:
+        search, packet = ask(pipeline, "search", []), ask(pipeline, "narrow", [])
+        nothing = ask(empty, "search", []), ask(empty, "narrow", [])
+
+    assert search["hits"] == []
+    assert search["catalog_version"] == nothing[0]["catalog_version"]
+    assert (packet["packet"], packet["rendered"], packet["refusal"]) == (None, None, None)
+    for name in ("catalog_version", "epoch", "valid", "coverage", "inclusions", "omissions", "conflict_groups"):
+        assert packet["manifest"][name] == nothing[1]["manifest"][name]
+
+
+def test_it_is_given_up_at_once(directory: Path, admit: Admit) -> None:
+    """What a fault of the server let in, another attempt would let in again."""
+    admit(HELD_BACK["another tenant's"])
+    stages: list[Stage] = []
+
+    with opened(directory, reached=stages.append) as pipeline:
+        ask(pipeline, "narrow", [])
+
+    assert stages.count(Stage.SELECTED) == 1
+
+
+def test_an_answer_that_was_given_up_otherwise_is_looked_through_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gate before ranking alone is broken, and the other one ends each attempt. The answer that says so would name
+    a revision that is over, for the role that it filled once, and it is not for this caller."""
+    over = {"effective_to": "2025-01-01T00:00:00Z", "claims": [{"key": "tool", "value": "x", "quote": "is reset"}]}
+    hidden = kept("hidden", access={"roles": ["surgeon"]}, **over)
+    build(tmp_path / "catalog", [OWN, hidden, *KINDS["for another role"]])
+    monkeypatch.setattr(index.compartments, "admits", lambda *_: True)
+    monkeypatch.setattr(index.compartments, "is_visible", lambda *_, **__: True)
+    told: list[Checked] = []
+
+    with opened(tmp_path / "catalog") as pipeline:
+        answer = ask(pipeline, "narrow", told, requirements=[{"role": "reset", "match": {"claim": "tool"}}])
+
+    assert answer["disposition"] == "failed-closed"
+    assert [checked.outside for checked in told] == [1, 0]
+    assert CANARY not in json.dumps(answer)
+
+
+class Looked:
+    """An ordinary answer, and what it was made from."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.catalog = pipeline.catalog
+        self.body = ask(pipeline, "narrow", [])
+        with pipeline.pinned(parse(ASKED, PacketRequest), ANN) as pinned:
+            self._eligible = pinned.eligible
+
+    def outside(self) -> int:
+        """How much of what the body names lies outside, in the catalog as it is now."""
+        found: list[Checked] = []
+        with self.catalog.read() as reading:
+            try:
+                require_contained(
+                    Answer.PACKET,
+                    named_by_packet(self.body),
+                    begun_with=self._eligible.usable,
+                    eligibility=self._eligible.eligibility,
+                    reading=reading,
+                    told=found.append,
+                )
+            except NotContained:
+                assert found[0].outside
+            else:
+                assert not found[0].outside
+        return found[0].outside
+
+
+@pytest.fixture(name="looked")
+def fixture_looked(directory: Path) -> Iterator[Looked]:
+    with opened(directory) as pipeline:
+        yield Looked(pipeline)
+
+
+OVER, ROLE = HELD_BACK["over"], HELD_BACK["for another role"]
+Edit = Callable[[dict[str, Any]], object]
+
+
+def record_of(key: RevisionKey) -> dict[str, str]:
+    return {"namespace": key.namespace, "source_id": key.source_id, "revision": key.revision}
+
+
+def unit_of(key: RevisionKey) -> str:
+    return f"{key.namespace}/{key.source_id}@{key.revision}#0"
+
+
+def omit(reason: str, **named: str) -> Edit:
+    return lambda body: body["manifest"]["omissions"]["items"].append({"reason": reason, **named})
+
+
+def relate(name: str, related: dict[str, str]) -> Edit:
+    return lambda body: body["manifest"]["inclusions"][0]["facts"][name].append(related)
+
+
+EDITS: dict[str, tuple[Edit, int]] = {
+    "nothing": (lambda body: None, 0),
+    "evidence of another revision": (lambda body: body["packet"]["evidence"][0].update(record_of(ROLE)), 1),
+    "evidence that is over": (lambda body: body["packet"]["evidence"][0].update(record_of(OVER)), 1),
+    "another unit included": (lambda body: body["manifest"]["inclusions"][0].update(unit_id=unit_of(ROLE)), 1),
+    "what is no unit included": (lambda body: body["manifest"]["inclusions"][0].update(unit_id="a word"), 1),
+    "a handle of another unit": (lambda body: body["manifest"]["handles"][0].update(unit_id=unit_of(ROLE)), 1),
+    "a conflict with another unit": (
+        lambda body: body["manifest"]["conflict_groups"].append({"members": [unit_of(ROLE)]}),
+        1,
+    ),
+    "a conflict with what is over": (
+        lambda body: body["manifest"]["conflict_groups"].append({"members": [unit_of(OVER)]}),
+        1,
+    ),
+    "a unit that ranked lower": (omit("not-selected", unit_id=unit_of(key_of(OWN))), 0),
+    "a unit that ranked lower, over": (omit("not-selected", unit_id=unit_of(OVER)), 1),
+    "a duplicate of another unit": (
+        omit("omitted-duplicate", unit_id=unit_of(key_of(OWN)), duplicate_of=unit_of(ROLE)),
+        1,
+    ),
+    "stale, and visible": (omit("stale", **record_of(OVER)), 0),
+    "stale, and not visible": (omit("stale", **record_of(ROLE)), 1),
+    "stale, and never there": (omit("stale", **record_of(RevisionKey(BLUE, "NEVER", "1"))), 1),
+    "a relation to a visible source": (relate("contradicts", {"namespace": "blue", "source_id": OVER.source_id}), 0),
+    "a relation to another source": (relate("contradicts", {"namespace": "blue", "source_id": ROLE.source_id}), 1),
+    "a relation to no source": (relate("contradicts", {"namespace": "blue", "source_id": "NEVER"}), 1),
+    "superseded by another revision": (relate("superseded_by", record_of(ROLE)), 1),
+    "the request names another": (lambda body: body["manifest"]["request"].update(source=record_of(ROLE)), 0),
+}
+
+
+@pytest.mark.parametrize(("edit", "outside"), EDITS.values(), ids=EDITS)
+def test_every_place_of_a_packets_answer_is_looked_at(looked: Looked, edit: Edit, outside: int) -> None:
+    """What is handed over must be usable; what is only named, visible (R16); what is asked for, neither (R7)."""
+    edit(looked.body)
+
+    assert looked.outside() == outside
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda hit: hit.update(unit_id=unit_of(ROLE)),
+        lambda hit: hit["source"].update(source_id=ROLE.source_id),
+        lambda hit: hit["source"].update(revision="9"),
+        lambda hit: hit.update(namespace=RED),
+    ],
+)
+def test_a_hit_is_looked_at_by_its_unit_and_by_its_source(directory: Path, edit: Edit) -> None:
+    with opened(directory) as pipeline:
+        hits = ask(pipeline, "search", [])["hits"]
+    before = named_by_hits(hits)
+    edit(hits[-1])
+
+    added = named_by_hits(hits).shown - before.shown
+    assert len(added) == 1
+    assert named_by_hits(hits).handed_over == named_by_hits(hits).ranked == before.shown | added
+
+
+TAKEN: dict[str, Callable[[Catalog], object]] = {
+    "role revoked": lambda catalog: catalog.revoke(Grant(BLUE, "ann", Dimension.ROLE, "technician")),
+    "purpose revoked": lambda catalog: catalog.revoke(Grant(BLUE, "ann", Dimension.PURPOSE, "repair")),
+    "subject revoked": lambda catalog: catalog.revoke(Subject(BLUE, "ann")),
+    "relabelled": lambda catalog: catalog.relabel(SourceKey(BLUE, "OWN"), Label(namespace=BLUE, roles=("surgeon",))),
+    "revision revoked": lambda catalog: catalog.revoke(RevisionKey(BLUE, "OWN", "1")),
+    "deleted": lambda catalog: catalog.delete(SourceKey(BLUE, "OWN")),
+}
+
+
+@pytest.mark.parametrize("take", TAKEN.values(), ids=TAKEN)
+def test_an_answer_is_judged_by_what_is_live_and_not_by_what_it_was_begun_with(
+    tmp_path: Path, take: Callable[[Catalog], object]
+) -> None:
+    """R5."""
+    build(tmp_path / "catalog", [OWN])
+
+    with opened(tmp_path / "catalog") as pipeline:
+        looked = Looked(pipeline)
+        assert looked.outside() == 0
+        take(looked.catalog)
+        assert looked.outside() == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "outside"),
+    [
+        ({"conflict_groups": [{"members": [unit_of(key_of(OWN))]}]}, 1),
+        ({"omissions": {"items": [{"reason": "not-selected", "unit_id": unit_of(key_of(OWN))}]}}, 0),
+    ],
+    ids=["in a conflict", "ranked lower"],
+)
+def test_what_is_revoked_meanwhile_may_have_ranked_lower_and_stand_in_no_conflict(
+    tmp_path: Path, named: dict[str, Any], outside: int
+) -> None:
+    """R5: an answer is of the state in which it was begun; what it hands over must be usable when it leaves."""
+    build(tmp_path / "catalog", [OWN])
+    nothing = {"inclusions": [], "handles": [], "conflict_groups": [], "omissions": {"items": []}}
+
+    with opened(tmp_path / "catalog") as pipeline:
+        looked = Looked(pipeline)
+        looked.body = {"packet": None, "manifest": {**looked.body["manifest"], **nothing, **named}}
+        looked.catalog.revoke(key_of(OWN))
+        assert looked.outside() == outside
+
+
+@pytest.fixture(name="caller")
+def fixture_caller(directory: Path) -> Iterator[Caller]:
+    with served(directory) as caller:
+        yield caller
+
+
+def numbers(caller: Caller) -> dict[str, int]:
+    """`checks` and `violations` by answer -> number, of those that are not zero."""
+    found = re.findall(r'^muniment_containment_(\w+)_total{answer="(\w+)"} (\S+)$', caller.metrics(), re.MULTILINE)
+    return {f"{what} {answer}": int(float(number)) for what, answer, number in found if float(number)}
+
+
+@pytest.fixture(name="lines")
+def fixture_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Calls give the log lines about what was held back; logs are set up as `muniment serve` does it."""
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)  # libraries keep the logs that they have in tests
+    set_up_logs("info")
+
+    def read() -> list[dict[str, Any]]:
+        written = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+        return [line for line in written if "held back" in line["event"]]
+
+    yield read
+    structlog.reset_defaults()
+
+
+def citation(packet: dict[str, Any]) -> dict[str, Any]:
+    occurrences = [{"handle": item["handle"], "quote": "is reset"} for item in packet["evidence"]]
+    return {"packet": packet, "occurrences": occurrences, "purpose": "repair"}
+
+
+def test_each_kind_of_answer_is_counted_once_it_was_looked_through(caller: Caller) -> None:
+    packet = caller.packet(ANN, ASKED)
+    assert caller.post(ANN, "/v1/search", ASKED).json()["hits"]
+    assert caller.get(ANN, f"/v1/manifests/{packet['packet_id']}").status_code == 200
+    found = caller.post(ANN, "/v1/citations/validate", citation(packet["packet"])).json()
+
+    assert {result["verdict"] for result in found["results"]} == {"valid"}
+    assert numbers(caller) == {"checks search": 1, "checks packet": 1, "checks citations": 1, "checks manifest": 1}
+
+
+@pytest.mark.parametrize(("path", "answer"), [("/v1/search", "search"), ("/v1/packets", "packet")])
+def test_what_was_held_back_is_counted_logged_by_its_request_and_on_record_nowhere(
+    caller: Caller, admit: Admit, lines: Callable[[], list[dict[str, Any]]], path: str, answer: str
+) -> None:
+    """R31, and a 200 as for every disposition (R28)."""
+    admit(HELD_BACK["another tenant's"])
+    lines()
+
+    response = caller.post(ANN, path, {**ASKED, "k": 50})
+    (line,) = lines()
+    assert (response.status_code, response.json()["disposition"]) == (200, "failed-closed")
+    assert CANARY not in response.text
+    assert numbers(caller)[f"violations {answer}"] == 1
+    assert f'muniment_failed_closed_total{{answer="{answer}"}} 1.0' in caller.metrics()
+    assert line.keys() == {"event", "level", "timestamp", "request_id", "answer", "named", "outside"}
+    assert line["request_id"] == response.headers["x-request-id"]
+    for file in caller.client.app.state.pipeline.catalog.directory.glob("records*"):  # type: ignore[attr-defined]  # a FastAPI application
+        assert f"{CANARY}-foreign".encode() not in file.read_bytes()
+
+
+def test_a_verdict_that_tells_of_a_passage_which_may_not_be_used_becomes_the_one_that_tells_nothing(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R7, R33: with the gate of citations wide open."""
+    eve = principal(RED, purposes=("repair",))
+    theirs = citation(caller.packet(eve, {**ASKED, "subject": None})["packet"])
+    assert caller.post(eve, "/v1/citations/validate", theirs).json()["results"][0]["verdict"] == "valid"
+    closed = caller.post(ANN, "/v1/citations/validate", theirs)
+    monkeypatch.setattr(server.citing, "live_standings", everything)
+
+    held_back = caller.post(ANN, "/v1/citations/validate", theirs)
+    assert held_back.json() == closed.json()
+    assert {result["verdict"] for result in held_back.json()["results"]} == {"no-longer-eligible"}
+    assert numbers(caller)["violations citations"] == 1
+
+
+def test_a_manifest_that_names_what_may_not_be_seen_is_not_found(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R35: with the gate of manifests wide open."""
+    packet_id = caller.packet(ANN, ASKED)["packet_id"]
+    never = caller.get(ANN, "/v1/manifests/sha256:never")
+    catalog: Catalog = caller.client.app.state.pipeline.catalog  # type: ignore[attr-defined]  # a FastAPI application
+    monkeypatch.setattr(server.recalling, "live_standings", everything)
+    assert caller.get(ANN, f"/v1/manifests/{packet_id}").status_code == 200
+    catalog.relabel(SourceKey(BLUE, "OWN"), Label(namespace=BLUE, roles=("surgeon",)))
+
+    try:
+        held_back = caller.get(ANN, f"/v1/manifests/{packet_id}")
+    finally:
+        catalog.relabel(SourceKey(BLUE, "OWN"), Label(namespace=BLUE, roles=("technician",)))
+    assert (held_back.status_code, held_back.json()) == (404, never.json())
+    assert numbers(caller)["violations manifest"] == 1

@@ -1,0 +1,119 @@
+"""Tests of server/searchable.py: what steps in without changing an answer is stated in `run`, and only there (R15)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from index import dense, torch_scan
+from index.catalog import Catalog
+from index.dense import Product
+from server.parsing import parse
+from server.pipeline import Pipeline
+from server.schemas import PacketRequest, SearchRequest
+from server.searchable import NO_MEMORY, NO_PRODUCT
+from tests.worlds import arrive, build, pipeline_over, principal, record
+
+ANYONE = principal(None)
+CPU = torch.device("cpu")
+SHORTAGES = 3  # of memory in one search, after which the CPU answers
+needs_int8 = pytest.mark.skipif(not dense.product_self_test(CPU), reason="this CPU's int8 product saturates")
+
+
+@pytest.fixture(name="catalog")
+def fixture_catalog(tmp_path: Path) -> Iterator[Catalog]:
+    """Some rows published, some in a delta: two dense searches a request."""
+    build(tmp_path / "catalog", [record("A", "The upload limit is 25 MB."), record("B", "Latches are inspected.")])
+    with Catalog.open(tmp_path / "catalog") as catalog:
+        arrive(catalog, [record("C", "An upload of more than the limit fails.")])
+        yield catalog
+
+
+def search(pipeline: Pipeline, **more: Any) -> tuple[dict[str, Any], str | None]:
+    """An answer less its `run` block, and the fallback stated there."""
+    answer: dict[str, Any] = dict(pipeline.search(parse({"query": "upload limit", **more}, SearchRequest), ANYONE))
+    return answer, answer.pop("run")["fallback"]
+
+
+def packet(pipeline: Pipeline) -> tuple[dict[str, Any], str | None]:
+    answer: dict[str, Any] = dict(pipeline.packet(parse({"query": "upload limit"}, PacketRequest), ANYONE))
+    return answer, answer.pop("run")["fallback"]
+
+
+def fill_up(monkeypatch: pytest.MonkeyPatch, *, calls: int) -> None:
+    """The device has no room for the next `calls` products."""
+    real, remaining = torch_scan.int8_product, [calls]
+
+    def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        remaining[0] -= 1
+        if remaining[0] >= 0:
+            raise torch.OutOfMemoryError
+        return real(left, right)
+
+    monkeypatch.setattr(torch_scan, "int8_product", product)
+
+
+@needs_int8
+@pytest.mark.parametrize("ask", [search, packet])
+def test_an_answer_that_the_cpu_gave_for_a_full_device_says_so_in_run_and_is_the_same(
+    ask: Any, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R10; the next answer is the device's again."""
+    pipeline = pipeline_over(catalog, dense_product="torch")
+    expected = ask(pipeline)
+    fill_up(monkeypatch, calls=SHORTAGES)
+
+    assert expected[1] is None
+    assert ask(pipeline) == (expected[0], NO_MEMORY)
+    assert ask(pipeline) == expected
+
+
+@needs_int8
+def test_a_shortage_that_a_smaller_tile_made_good_is_no_fallback(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = pipeline_over(catalog, dense_product="torch")
+    expected = search(pipeline)
+    fill_up(monkeypatch, calls=SHORTAGES - 1)
+
+    assert search(pipeline) == expected
+
+
+@needs_int8
+def test_a_request_that_searched_nothing_by_codes_does_not_report_the_shortage_of_another(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = pipeline_over(catalog, dense_product="torch")
+    fill_up(monkeypatch, calls=SHORTAGES)
+
+    assert search(pipeline)[1] == NO_MEMORY
+    assert search(pipeline, channel="lexical")[1] is None
+
+
+@needs_int8
+def test_a_device_that_had_no_room_for_the_proof_is_stated_in_every_answer(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose(device: torch.device, asked: Product) -> Product:
+        if device != CPU:
+            raise torch.OutOfMemoryError
+        return Product.TORCH
+
+    expected, _ = search(pipeline_over(catalog))
+    monkeypatch.setattr(dense, "choose_product", choose)
+    pipeline = pipeline_over(catalog)
+    monkeypatch.setattr(pipeline._rows, "_device", torch.device("cuda"))
+
+    assert search(pipeline) == (expected, NO_MEMORY)
+
+
+def test_faiss_in_place_of_a_product_that_is_not_exact_is_stated_in_every_answer(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, _ = search(pipeline_over(catalog))
+    monkeypatch.setattr(dense, "choose_product", lambda device, asked: Product.FAISS)
+
+    assert search(pipeline_over(catalog)) == (expected, NO_PRODUCT)
+    assert search(pipeline_over(catalog, dense_product="faiss")) == (expected, None)
