@@ -1,7 +1,8 @@
 """How are token rows run through a runtime: all of them, in order, in allowed batches only?
 
 Useful for every model here. A row's output is the one it gets at its bucket length; the mask is always passed, so that
-padding does not reach a row's own tokens. Out of device memory, a batch is halved, at most twice, to an allowed size.
+padding does not reach a row's own tokens. Out of device memory, a batch is halved once, to an allowed size, and what
+still does not fit goes one by one: two retries at most (threat C4).
 """
 
 from collections.abc import Sequence
@@ -10,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.batching import Batch, halve, plan
+from models.batching import ONE_BY_ONE, Batch, halve, plan
 from models.errors import DeviceOutOfMemory
 from models.runtime import Runtime, TokenBatch
 from models.tokenizer import TokenRow
-
-HALVINGS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,29 +29,26 @@ class RowRunner:
         """One output of the network for each row, in the order given.
 
         Result: n arrays float32, each one row of the output with whatever axes follow it (padding included).
-        Raises DeviceOutOfMemory when even the smallest batch allowed does not fit.
+        Raises DeviceOutOfMemory when even one row does not fit.
         """
         results: dict[int, NDArray[np.float32]] = {}
         for batch in plan([len(row.ids) for row in rows], window=self.window, batch_sizes=batch_sizes):
-            outputs = self._run(rows, batch, output=output, batch_sizes=batch_sizes, halvings=HALVINGS)
+            outputs = self._run(rows, batch, output=output, then=(batch_sizes, ONE_BY_ONE))
             results.update(zip(batch.positions, outputs, strict=True))
         return [results[position] for position in range(len(rows))]
 
     def _run(
-        self, rows: Sequence[TokenRow], batch: Batch, *, output: int, batch_sizes: Sequence[int], halvings: int
+        self, rows: Sequence[TokenRow], batch: Batch, *, output: int, then: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32]]:
+        """then: the sizes that smaller batches may have, for each retry that is left."""
         try:
             result = self.runtime.run(token_batch(rows, batch, pad_id=self.pad_id), output=output)
             return list(result[: len(batch.positions)])
         except DeviceOutOfMemory:
-            smaller = halve(batch, batch_sizes=batch_sizes) if halvings else []
+            smaller = halve(batch, batch_sizes=then[0]) if then else []
             if not smaller:
                 raise
-        return [
-            result
-            for part in smaller
-            for result in self._run(rows, part, output=output, batch_sizes=batch_sizes, halvings=halvings - 1)
-        ]
+        return [result for part in smaller for result in self._run(rows, part, output=output, then=then[1:])]
 
 
 def token_batch(rows: Sequence[TokenRow], batch: Batch, *, pad_id: int) -> TokenBatch:

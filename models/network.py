@@ -90,7 +90,7 @@ def load(network: Network) -> TextEncoder | PairScorer:
 
 def _load_encoder(network: EncoderNetwork) -> TextEncoder:
     path = network.folder.path
-    with _no_progress_bar():
+    with no_progress_bar():
         loaded = SentenceTransformer(
             str(path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=dict(_LOADING)
         )
@@ -107,7 +107,7 @@ def _load_encoder(network: EncoderNetwork) -> TextEncoder:
 
 def _load_pair(network: PairNetwork) -> PairScorer:
     sigmoid = _sigmoid(network.folder, network.name)
-    with _no_progress_bar():
+    with no_progress_bar():
         loaded = CrossEncoder(
             str(network.folder.path),
             device="cpu",
@@ -144,7 +144,7 @@ def _check_window(model: PreTrainedModel, network: Network) -> None:
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
+def no_progress_bar() -> Iterator[None]:
     """Keep transformers' bar for loading weights off standard error, as it is at every start."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()

@@ -5,8 +5,10 @@ statistics of recent scopes.
 """
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import structlog
 import torch
 
 from index.bm25 import Formula
@@ -19,6 +21,8 @@ from index.segments import Segments
 from index.statistics import ScopeStatistics
 
 SCOPES_KEPT = 256  # statistics of the most recently used scopes; a few numbers each
+NO_MEMORY = "dense scores on the CPU: the device had no memory left"
+NO_PRODUCT = "dense scores by faiss: the int8 product is not exact on this processor"
 GENERATIONS_KEPT = 2  # of each kind: the current one, and the one that requests under way may still read
 
 
@@ -38,20 +42,36 @@ class SearchableRows:
         self._device = device
         self._product = product
         self._making = threading.Lock()
-        self._served: Product | None = None
+        self._served: DenseIndex | None = None
         self._published: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
         self._deltas: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
         self._statistics: Recent[tuple[str, str], ScopeStatistics] = Recent(SCOPES_KEPT)
+        self._log = structlog.get_logger("muniment.searchable")
 
-    def of(self, segments: Segments) -> Searchable:
-        """The rows with their dense indexes. That of the published generation is made once, whatever comes after it."""
+    def of(self, segments: Segments, *, fell_back: Callable[[str], None] = lambda _: None) -> Searchable:
+        """The rows with their dense indexes, for one request. That of the published generation is made once, whatever
+        comes after it. fell_back: hears of each search that the CPU answered because the device had no memory left, in
+        words for the `run` block (R15).
+        """
+
+        def on_fallback() -> None:
+            self._log.warning("the device had no memory left: dense scores on the CPU")
+            fell_back(NO_MEMORY)
+
         base, delta = segments.base, segments.delta
         with self._making:
             older = self._published.get_or_make(base.name, lambda: self._make(base))
             newer = None
             if delta is not None:
                 newer = self._deltas.get_or_make(delta.name, lambda: older.beside(delta.codes, delta.order))
-        return Searchable(segments=segments, dense=Dense(segments=segments, older=older, newer=newer))
+        return Searchable(
+            segments=segments,
+            dense=Dense(
+                segments=segments,
+                older=older.telling(on_fallback),
+                newer=None if newer is None else newer.telling(on_fallback),
+            ),
+        )
 
     def statistics(self, segments: Segments, ranges: RowRanges) -> ScopeStatistics:
         """N, lengths and what else BM25 needs of exactly these rows (R9)."""
@@ -61,12 +81,17 @@ class SearchableRows:
 
     @property
     def fallback(self) -> str | None:
-        """What serves in place of the first choice without changing an answer, for the `run` block."""
-        if self._served is Product.FAISS and self._product == Product.AUTO:
-            return "dense scores by faiss: the int8 product is not exact on this processor"
+        """What serves all requests in place of the first choice without changing an answer, for the `run` block."""
+        served = self._served
+        if served is None:
+            return None
+        if served.product is Product.FAISS and self._product == Product.AUTO:
+            return NO_PRODUCT
+        if served.product is Product.TORCH and served.device.type != self._device.type:
+            return NO_MEMORY
         return None
 
     def _make(self, generation: Generation) -> DenseIndex:
         dense = DenseIndex(generation.codes, generation.order, self._device, self._product)
-        self._served = dense.product
+        self._served = dense
         return dense

@@ -30,23 +30,32 @@ class Kind(StrEnum):
 class FaissPeer:
     """An index of all rows, and a bitmap of the visible ones where they are not all; both made beforehand.
 
-    codes: (n, d) int8. visible: (n,) bool.
+    codes: (n, d) int8. visible: (n,) bool. on_gpu: the flat one only, where this build and machine have a GPU.
     """
 
-    def __init__(self, kind: Kind, codes: Codes, visible: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, kind: Kind, codes: Codes, visible: npt.NDArray[np.bool_], *, on_gpu: bool = False) -> None:
         self.kind = kind
         self.rows = len(codes)
-        self._index = _flat(codes) if kind is Kind.FLAT else _eight_bit(codes)
+        self._index: faiss.Index = _flat(codes) if kind is Kind.FLAT else _eight_bit(codes)
+        if on_gpu:
+            self._resources = faiss.StandardGpuResources()  # must live as long as the index
+            self._index = faiss.index_cpu_to_gpu(self._resources, 0, self._index)
         self._bits = np.packbits(visible, bitorder="little")
         self._selector = faiss.IDSelectorBitmap(len(self._bits), faiss.swig_ptr(self._bits))  # reads the bits in place
-        self._parameters = faiss.SearchParameters()
+        self._parameters = None
         if not visible.all():
+            self._parameters = faiss.SearchParameters()
             self._parameters.sel = self._selector
 
     def search(self, queries: Floats, k: int) -> tuple[Floats, Ints]:
         """Scores and rows of the best k, each (queries, k); -1 where there are fewer."""
         scores, rows = self._index.search(queries, k, params=self._parameters)
         return scores, rows
+
+
+def has_gpu() -> bool:
+    """Whether this build of faiss can use a GPU, and there is one."""
+    return hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus() > 0
 
 
 @contextmanager

@@ -181,6 +181,48 @@ def test_a_label_given_since_is_left_as_it_is(tmp_path: Path) -> None:
         assert label_of_s(made) == ROLES["auditors"]
 
 
+@pytest.mark.parametrize("between", ["auditors", "open"])
+def test_a_label_given_since_stays_also_when_it_is_the_one_that_the_ingest_gave(tmp_path: Path, between: str) -> None:
+    """Whoever puts a source under a label says so for good, whatever it had at that moment."""
+    with catalog(tmp_path / "c", [of_blue("s", "one", roles=("engineer",))]) as made:
+        report = made.add([of_blue("s", "one")], relabel=True)
+        made.relabel(S, ROLES[between])
+        made.relabel(S, ROLES["open"])
+        done = made.roll_back(report.ingest_id)
+
+        assert done is not None
+        assert (done.restored, done.kept) == (0, 1)
+        assert label_of_s(made) == ROLES["open"]
+
+
+def test_what_came_in_under_a_label_is_not_put_under_an_earlier_one(tmp_path: Path) -> None:
+    """It was offered to those whom that label admits, and to nobody else."""
+    with catalog(tmp_path / "c", [of_blue("s", "one")]) as made:
+        restricting = made.add([of_blue("s", "one", roles=("auditor",))], relabel=True)
+        later = made.add([of_blue("s", "two", revision_name="2", roles=("auditor",))], relabel=False)
+        done = made.roll_back(restricting.ingest_id)
+
+        assert done is not None
+        assert (done.restored, done.kept) == (0, 1)
+        assert label_of_s(made) == ROLES["auditors"]
+
+        made.roll_back(later.ingest_id)
+        assert label_of_s(made) == ROLES["open"]
+    assert verify(tmp_path / "c") == []
+
+
+def test_what_came_in_between_two_relabelling_ingests_keeps_the_label_of_the_first(tmp_path: Path) -> None:
+    with catalog(tmp_path / "c", [of_blue("s", "one")]) as made:
+        first = made.add([of_blue("s", "one", roles=("auditor",))], relabel=True)
+        made.add([of_blue("s", "two", revision_name="2", roles=("auditor",))], relabel=False)
+        second = made.add([of_blue("s", "one", roles=("engineer",))], relabel=True)
+        made.roll_back(first.ingest_id)
+        assert label_of_s(made) == ROLES["engineers"]
+        made.roll_back(second.ingest_id)
+
+        assert label_of_s(made) == ROLES["auditors"]
+
+
 @pytest.mark.parametrize("first_undone", [0, 1])
 def test_two_relabelling_ingests_can_be_rolled_back_in_either_order(tmp_path: Path, first_undone: int) -> None:
     with catalog(tmp_path / "c", [of_blue("s", "one", roles=("engineer",))]) as made:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evidence.identity import Namespace
 from index.analysis import Analyzer
 from index.catalog import Catalog
 from index.catalog_write import NewRevision
@@ -92,6 +93,26 @@ def test_a_text_is_analyzed_once_whatever_changes_around_it(tmp_path: Path, monk
             over(made, watching)
 
         assert sorted(analyzed) == ["own 0 ", "own 1 ", "own 2 ", "own 3 ", "shared "]
+
+
+def test_a_text_is_analyzed_for_each_namespace_that_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R35: or whoever takes a text in could tell by the time whether another tenant has it."""
+    analyzed: list[str] = []
+    terms = Analyzer.terms
+
+    def noted(self: Analyzer, text: str) -> list[str]:
+        analyzed.append(text)
+        return terms(self, text)
+
+    with catalog(tmp_path / "c", [revision("s", "one ")]) as made:
+        build_index(made)
+        watching = Deltas(made.recipe)
+        monkeypatch.setattr(Analyzer, "terms", noted)
+        for namespace in (Namespace("red"), Namespace("blue"), Namespace("blue")):
+            arrive(made, revision(f"t{len(analyzed)}", "the same ", namespace=namespace))
+            over(made, watching)
+
+    assert analyzed == ["the same ", "the same "]
 
 
 def test_a_state_without_new_rows_keeps_the_row_space_of_the_one_before(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index import dense
+from index import dense, torch_scan
 from index.dense import DenseIndex, Product
 from index.ranges import RowRanges
-from index.selection import Shortlist
 from tests.index.dense_corpus import CPU, PRODUCTS, Codes, brute_force, corpus, everything, lists, subset
 
 
@@ -151,7 +150,7 @@ def test_codes_of_invisible_rows_change_nothing(product: Product) -> None:
 def test_the_int8_product_is_given_the_visible_rows_and_zeros_to_fill_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """R2: rows scored are counted where the product is called."""
     given_rows: list[int] = []
-    real_product = dense._product
+    real_product = torch_scan.int8_product
 
     def counting(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         given_rows.append(len(right))
@@ -159,12 +158,12 @@ def test_the_int8_product_is_given_the_visible_rows_and_zeros_to_fill_a_block(mo
 
     codes, order = corpus(9000, 16, seed=14)
     ranges = subset(9000, 50, seed=15)
-    scan = dense._TorchScan(codes, CPU)
-    monkeypatch.setattr(dense, "_product", counting)
+    index = DenseIndex(codes, order, CPU, Product.TORCH)
+    monkeypatch.setattr(torch_scan, "int8_product", counting)
 
-    scan.offer(codes[:2], ranges, Shortlist(queries=2, k=10, order=order), 10)
+    index.topk(codes[:2], ranges=ranges, k=10)
 
-    assert ranges.count <= sum(given_rows) < ranges.count + dense._BLOCK
+    assert ranges.count <= sum(given_rows) < ranges.count + torch_scan.BLOCK
 
 
 def test_faiss_is_given_exactly_the_visible_rows(monkeypatch: pytest.MonkeyPatch) -> None:

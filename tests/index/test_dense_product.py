@@ -5,15 +5,24 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from index import dense
-from index.dense import DenseIndex, Product
+from index import dense, torch_scan
+from index.dense import DenseIndex, Product, choose_product
 from tests.index.dense_corpus import CPU, corpus
+
+
+@pytest.fixture(autouse=True)
+def proven_anew() -> Iterator[None]:
+    """What these tests break must be proven by themselves, and by nobody after them."""
+    choose_product.cache_clear()
+    yield
+    choose_product.cache_clear()
 
 
 def test_auto_takes_the_int8_product_exactly_where_its_self_test_holds() -> None:
@@ -35,7 +44,7 @@ def saturating(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 def test_the_self_test_goes_red_on_a_product_that_saturates_and_auto_then_takes_faiss(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dense, "_product", saturating)
+    monkeypatch.setattr(dense, "int8_product", saturating)
     codes, order = corpus(10, 8, seed=19)
 
     assert not dense.product_self_test(CPU)
@@ -44,11 +53,26 @@ def test_the_self_test_goes_red_on_a_product_that_saturates_and_auto_then_takes_
         DenseIndex(codes, order, CPU, Product.TORCH)
 
 
+def test_a_product_is_proven_once_in_a_process_and_not_for_each_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    proofs: list[torch.device] = []
+    real_test = dense.product_self_test
+
+    def counting(device: torch.device) -> bool:
+        proofs.append(device)
+        return real_test(device)
+
+    monkeypatch.setattr(dense, "product_self_test", counting)
+    codes, order = corpus(10, 8, seed=18)
+
+    assert {DenseIndex(codes, order, CPU).product for _ in range(3)} <= set(Product)
+    assert proofs == [CPU]
+
+
 CAPPED = """
 import json
 import numpy as np
 import torch
-from index import dense
+from index import dense, torch_scan
 from index.ranges import RowRanges
 
 rng = np.random.default_rng(20)
@@ -100,7 +124,7 @@ def test_a_faiss_that_returns_other_scores_fails_its_self_test(monkeypatch: pyte
 @pytest.mark.parametrize(("lines", "columns", "dimension"), [(16, 8, 8), (24, 9, 8), (24, 8, 12)])
 def test_shapes_that_cuda_refuses_are_refused_on_the_cpu_too(lines: int, columns: int, dimension: int) -> None:
     with pytest.raises(ValueError, match="more than 16 rows and multiples of 8"):
-        dense._product(
+        torch_scan.int8_product(
             torch.zeros((lines, dimension), dtype=torch.int8), torch.zeros((columns, dimension), dtype=torch.int8)
         )
 

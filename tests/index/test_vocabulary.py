@@ -40,3 +40,26 @@ def test_a_vocabulary_is_the_dictionary_of_its_sorted_terms(terms: set[str]) -> 
     ascending = sorted(terms)
 
     assert dict(vocabulary(*ascending)) == {term: number for number, term in enumerate(ascending)}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 11, 12, 64, 65])
+def test_every_look_up_takes_as_many_steps_whether_or_not_the_term_is_there(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R6: whose text holds a term must not show in the time that looking takes."""
+    terms = [f"t{number:02}" for number in range(size)]
+    held = vocabulary(*terms)
+    read: list[int] = []
+    term_of = Vocabulary._term
+
+    def counted(self: Vocabulary, number: int) -> bytes:
+        read.append(number)
+        return term_of(self, number)
+
+    monkeypatch.setattr(Vocabulary, "_term", counted)
+    steps = set()
+    for asked in (*terms, *(f"{term}x" for term in terms), "a", "z"):
+        read.clear()
+        held.get(asked)
+        steps.add(len(read))
+    assert len(steps) == 1

@@ -46,26 +46,37 @@ def test_rows_that_fill_up_a_batch_reach_no_output() -> None:
     assert runtime.shapes == [(8, 16)]
 
 
-def test_a_batch_too_large_for_the_device_is_halved_to_allowed_sizes_with_the_same_outputs() -> None:
-    """Threat C4."""
+@pytest.mark.parametrize(
+    ("room", "shapes"),
+    [
+        (4, [(8, 16), (4, 16), (4, 16)]),
+        (3, [(8, 16), (4, 16), *[(1, 16)] * 4, (4, 16), *[(1, 16)] * 4]),
+    ],
+)
+def test_a_batch_too_large_for_the_device_is_made_smaller_with_the_same_outputs(
+    room: int, shapes: list[tuple[int, int]]
+) -> None:
+    """Threat C4: halved to an allowed size, then one by one."""
 
     def small_device(batch: TokenBatch) -> NDArray[np.float32]:
-        if batch.ids.shape[0] > 2:
+        if batch.ids.shape[0] > room:
             raise DeviceOutOfMemory(rows=batch.ids.shape[0], length=batch.ids.shape[1])
         return first_ids(batch)
 
     runtime = FakeRuntime(small_device)
 
     assert run(runtime, rows(*[5] * 8), (1, 2, 4, 8)) == list(range(100, 108))
-    assert runtime.shapes == [(8, 16), (4, 16), (2, 16), (2, 16), (4, 16), (2, 16), (2, 16)]
+    assert runtime.shapes == shapes
 
 
-def test_a_batch_is_halved_twice_and_no_more() -> None:
+def test_what_does_not_fit_after_one_halving_goes_one_by_one_and_no_further() -> None:
+    """Threat C4: two retries at most, and the last one is as small as there is."""
+
     def no_memory(batch: TokenBatch) -> NDArray[np.float32]:
         raise DeviceOutOfMemory(rows=batch.ids.shape[0], length=batch.ids.shape[1])
 
     runtime = FakeRuntime(no_memory)
 
-    with pytest.raises(DeviceOutOfMemory, match="2 rows of 16 tokens"):
+    with pytest.raises(DeviceOutOfMemory, match="1 rows of 16 tokens"):
         run(runtime, rows(*[5] * 8), (1, 2, 4, 8))
-    assert runtime.shapes == [(8, 16), (4, 16), (2, 16)]
+    assert runtime.shapes == [(8, 16), (4, 16), (1, 16)]

@@ -1,0 +1,1 @@
+"""Is every number the same, whatever computes it?"""
