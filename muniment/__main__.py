@@ -18,6 +18,7 @@ from muniment import (
     ingest,
     initialize,
     packet,
+    prove,
     reindex,
     replay,
     revoke,
@@ -47,6 +48,7 @@ app.command("packet")(packet.run)
 app.command("explain")(explain.run)
 app.command("replay")(replay.run)
 app.command("verify")(verify.run)
+app.command("prove")(prove.run)
 app.command("eval")(evaluate.run)
 app.command("token")(tokens.run)
 app.command("serve")(serve.run)

@@ -97,7 +97,11 @@ def _index(catalog: Catalog) -> Finding:
     with catalog.read() as reading:
         holdings = reading.holdings
     indexed = {run.key: run.facts_digest for run in generation.runs}
-    waiting = [key for key, digest in holdings.content_digests.items() if indexed.get(key) != digest]
+    waiting = [
+        key
+        for key, digest in holdings.content_digests.items()
+        if indexed.get(key) != digest or key not in holdings.coded
+    ]
     found = f"{generation.name}, every checksum holds, {counted(generation.rows, 'unit')}"
     if not waiting:
         return ok(f"{found}, none waits for a reindex")

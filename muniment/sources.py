@@ -168,7 +168,10 @@ def _rollback(catalog: "Catalog", name: str, _: "Namespace | None", as_json: boo
     have = "has" if removed.sources == 1 else "have"
     print(f"took out {revisions} ({units}); {counted(removed.sources, 'source')} {have} none left")
     if done.restored or done.kept:
-        print(f"{done.restored} sources have their earlier label again; {done.kept} were relabelled since and keep it")
+        print(
+            f"{done.restored} sources have their earlier label again; {done.kept} keep the one they have: they were"
+            " relabelled since, or a revision came in under it"
+        )
 
 
 _ACTIONS: Mapping[Action, Callable[["Catalog", str, "Namespace | None", bool], None]] = {

@@ -31,6 +31,16 @@ class Admission:
         self._max_running_of_tenant = max_running_per_tenant
         self._places_of_tenant: dict[Namespace, anyio.Semaphore] = {}
 
+    @property
+    def inside(self) -> int:
+        """How many requests run or wait."""
+        return self._inside.total()
+
+    @property
+    def free(self) -> int:
+        """How many more could run at once."""
+        return self._places.value
+
     @asynccontextmanager
     async def admit(self, tenant: Namespace) -> AsyncIterator[None]:
         """Hold a place while the body runs.

@@ -16,7 +16,7 @@ from evidence.unit import Unit
 from index.catalog import Catalog
 from index.catalog_write import IngestReport, NewRevision
 from index.chunking import QuoteTooLong, TokenCounter, chunk
-from index.intake import Encode, take_in, to_encode
+from index.intake import Encode, take_in, to_make_searchable
 from index.recipe import Recipe
 from server.source_place import Place, SourceFileError
 from server.sources import CheckedSources
@@ -24,7 +24,7 @@ from server.sources import CheckedSources
 Progress = Callable[[str, int, int], None]  # step, done, of how many (0: not known)
 RATE_TEXTS = 8  # texts encoded to tell the time to expect
 SMALL_BYTES = 16 * 1024 * 1024  # of text of an input that is held in memory whole, as the body of a request is
-SMALL_TOKENS = 50_000  # encoder tokens that are encoded at once: some seconds on two cores
+SMALL_TOKENS = 50_000  # encoder tokens that are made searchable at once: some seconds on two cores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,14 +125,14 @@ def ingest(
 ) -> Outcome:
     """Take in all of `sources`, or nothing when the catalog refuses one of them.
 
-    With `encode`, an input of at most SMALL_BYTES of which at most SMALL_TOKENS are to be encoded can be searched when
-    this returns. What is larger, and everything without `encode`, waits for a reindex.
+    With `encode`, an input of at most SMALL_BYTES of which at most SMALL_TOKENS cannot be searched yet can be searched
+    when this returns. What is larger, and everything without `encode`, waits for a reindex.
     """
     if encode is None or sources.text_bytes > SMALL_BYTES:
         offered = _offered(catalog, sources, chunker, progress)
         return Outcome(report=catalog.add(offered, relabel=relabel), dry_run=False)
     revisions = list(_offered(catalog, sources, chunker, _but_for_the_end(progress)))
-    if sum(unit.tokens for unit in to_encode(catalog, revisions)) > SMALL_TOKENS:
+    if sum(unit.tokens for unit in to_make_searchable(catalog, revisions)) > SMALL_TOKENS:
         return Outcome(report=catalog.add(revisions, relabel=relabel), dry_run=False)
     return _ingest_searchable(catalog, revisions, relabel=relabel, encode=encode, progress=progress)
 

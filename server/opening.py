@@ -5,7 +5,7 @@ stated in every answer (`degraded`, R15), never papered over.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 import torch
 
+from evidence.instant import Instant
 from index.analysis import analyzer_for
 from index.catalog import Catalog
 from index.recipe import Recipe
@@ -24,6 +25,7 @@ from models.errors import ModelError
 from models.loading import open_encoder as open_on
 from models.registry import EncoderEntry, find_encoder
 from models.runtime import runtime_names
+from server import clock
 from server.authority_rules import load_authority_rules
 from server.errors import StartError
 from server.making import QUALIFICATION_FILE
@@ -34,6 +36,7 @@ from server.recording import Recorder
 from server.requests import Requests
 from server.reranking import RerankerSlot, open_reranker
 from server.settings import Settings, load_settings
+from server.timing import Stopwatch
 
 _OVERRIDES = ("device", "host", "port")
 
@@ -48,8 +51,14 @@ def settings_for(
 
 
 @contextmanager
-def open_pipeline(directory: Path, *, settings: Settings) -> Iterator[Pipeline]:
-    """The pipeline over the catalog in `directory`, closed at the end.
+def open_pipeline(
+    directory: Path,
+    *,
+    settings: Settings,
+    clock: Callable[[], Instant] = clock.now,
+    stopwatch: Callable[[], Stopwatch] = Stopwatch,
+) -> Iterator[Pipeline]:
+    """The pipeline over the catalog in `directory`, closed at the end. clock, stopwatch: as of Pipeline.
 
     Raises what the catalog refuses and StartError. A model that cannot be opened does not stop the start: its channel
     is stated as unavailable in every answer.
@@ -75,6 +84,8 @@ def open_pipeline(directory: Path, *, settings: Settings) -> Iterator[Pipeline]:
             analyzer=analyzer_for(catalog.recipe),
             reranker=RerankerSlot(lambda: open_reranker(settings, encoder=encoder, device=device.type)),
             requests=open_requests(settings),
+            clock=clock,
+            stopwatch=stopwatch,
         )
 
 

@@ -21,6 +21,7 @@ from index.catalog import Catalog
 from index.snapshot import Snapshots
 from server import clock
 from server.attempts import Authority
+from server.containment import Told, untold
 from server.errors import Invalid
 from server.hits import families
 from server.intake import TextEncoder
@@ -97,8 +98,8 @@ class Pipeline:
             views=self._views,
         )
 
-    def search(self, request: SearchRequest, principal: Principal) -> Answer:
-        """The body of `POST /v1/search`."""
+    def search(self, request: SearchRequest, principal: Principal, *, told: Told = untold) -> Answer:
+        """The body of `POST /v1/search`. told: hears of each answer that was looked through before it leaves."""
         watch = self._stopwatch()
         self._check(request, k=request.k)
         searcher = Searcher(
@@ -108,6 +109,7 @@ class Pipeline:
             ranker=self.ranker,
             recipe_digest=self.catalog.recipe.digest,
             watch=watch,
+            told=told,
         )
         return {**searcher.search(), "run": self._run(watch)}
 
@@ -118,12 +120,13 @@ class Pipeline:
         *,
         deliver: Callable[[Answered], None] = lambda _: None,
         code: Codes | None = None,
+        told: Told = untold,
     ) -> Answer:
         """The body of `POST /v1/packets`.
 
         deliver: gets each answer just before the authority is looked at for the last time; what it does for an answer
         that then turns out to be too old is done again for the next one. code: of the query, where an earlier run kept
-        it (R10).
+        it (R10). told: as for a search.
         """
         watch = self._stopwatch()
         self._check(request, k=request.k)
@@ -139,6 +142,7 @@ class Pipeline:
             views=self._views,
             max_units=self._settings.max_broad_units,
             watch=watch,
+            told=told,
             run=lambda: self._run(watch),
         )
         return maker.make(deliver).body
@@ -190,5 +194,5 @@ class Pipeline:
             raise Invalid(f"is {k}, at most {settings.max_k} is allowed", path="$.k")
 
     def _run(self, watch: Stopwatch) -> Answer:
-        fallback = self._rows.fallback
+        fallback = watch.fallback or self._rows.fallback
         return {"device": self.device.type, "fallback": fallback, "milliseconds": watch.milliseconds()}  # type: ignore[dict-item]  # the one place with floats: never hashed

@@ -84,7 +84,7 @@ class Ranker:
             outcome = retrieve(
                 request,
                 query,
-                searchable=self._rows.of(segments),
+                searchable=self._rows.of(segments, fell_back=pinned.watch.fell_back),
                 eligible=pinned.eligible,
                 statistics=self._rows.statistics(segments, pinned.eligible.ranges),
             )

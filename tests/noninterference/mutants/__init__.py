@@ -1,0 +1,1 @@
+"""Which faults would leak, and are they found? (R6)"""

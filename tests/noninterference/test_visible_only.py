@@ -1,0 +1,11 @@
+"""Is the answer over everything the answer over what is visible? (M1, R6)"""
+
+from tests.noninterference.bench import Bench
+from tests.noninterference.relations import Relation
+from tests.noninterference.suite import SUITE
+
+WORLDS = 330
+
+
+def test_nothing_that_is_hidden_changes_one_byte(bench: Bench) -> None:
+    SUITE[Relation.M1](bench, WORLDS)
