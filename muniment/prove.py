@@ -48,9 +48,9 @@ def run(
 
     Example: muniment prove my-catalog --as blue.json --queries questions.txt
     """
+    from eval.proof.proving import prove
+    from eval.proof.questions import read_questions
     from server.opening import settings_for
-    from server.proof_questions import read_questions
-    from server.proving import prove
 
     asker, settings = read_principal(principal), settings_for(device, config=config)
     questions = None if queries is None else read_questions(queries, principal=asker, settings=settings)

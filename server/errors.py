@@ -5,7 +5,6 @@ ServerError
 ├── InvalidPrincipal  claims or a file that name no principal (scope)
 ├── SourceFileError   a source file that cannot be read as it must be (source_place)
 ├── UnknownUnit       an operator asked about a unit that the catalog does not hold
-├── Unproved          a proof came to no verdict (proving)
 └── RequestError      one request cannot be read, authenticated or admitted
     ├── Malformed         400  the body is no strict JSON
     ├── Unauthenticated   401

@@ -1,4 +1,4 @@
-"""Tests of `muniment prove`: what it says, and how it ends. What it compares: tests/server/test_proving."""
+"""Tests of `muniment prove`: what it says, and how it ends. What it compares: tests/eval/proof/test_proving."""
 
 import json
 import re
@@ -9,8 +9,9 @@ from unittest import mock
 
 import pytest
 
+from eval.proof import proving
 from index.catalog import Catalog
-from server import opening, proving
+from server import opening
 from server.keys import create_key
 from tests.muniment.commands import run
 from tests.noninterference.encoder import FastEncoder

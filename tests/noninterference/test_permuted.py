@@ -12,7 +12,7 @@ from index.selection import Ranking
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.histories_suite import PERMUTED
 
-WORLDS = 44
+WORLDS = 40
 BY_HAND = 3
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from eval.proof.requests import Asked, Question, of_hidden, of_question, of_view
+from eval.proof.visible_part import View
 from evidence.identity import PUBLIC, Namespace, RevisionKey
 from server.parsing import parse
-from server.proof_requests import Asked, Question, of_hidden, of_question, of_view
 from server.schemas import PacketRequest, SearchRequest
-from server.visible_part import View
 
 HIDDEN = RevisionKey(Namespace("blue"), "S-9", "2")
 

@@ -12,6 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from eval.errors import Unproved
+from eval.proof.proving import prove
+from eval.proof.report import Holding, Proof
+from eval.proof.requests import Question
 from evidence import eligibility
 from evidence.access import Principal
 from index import compartments
@@ -21,13 +25,10 @@ from index.reindex import reindex
 from server import opening
 from server.errors import StartError
 from server.keys import create_key
-from server.proof_report import Holding, Proof
-from server.proof_requests import Question
-from server.proving import Unproved, prove
 from server.settings import Settings
+from tests.eval.proof.proof_world import ANN, LATCH, make
 from tests.noninterference.encoder import FastEncoder
 from tests.noninterference.mutants.every import MUTANTS
-from tests.server.proof_world import ANN, LATCH, make
 from tests.worlds import ANALYZER, RECIPE, extend, principal, record
 
 # These worlds have no encoder that late interaction could ask. That a catalog is served under certain names alone must

@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from eval.proof.requests import Question, search_body
+from eval.proof.visible_part import View
 from evidence.access import Principal
 from evidence.errors import InvalidSource
 from evidence.identity import RevisionKey
@@ -16,12 +18,10 @@ from evidence.strict_json import InvalidJson, loads_exactly
 from index.catalog_read import Reading
 from server.errors import Invalid
 from server.parsing import parse
-from server.proof_requests import Question, search_body
 from server.rescoring_samples import spread
 from server.schemas import PacketRequest, SearchRequest
 from server.settings import Settings
 from server.source_place import Place, SourceFileError, open_regular, unreadable
-from server.visible_part import View
 
 DRAWN = 50  # questions without a file
 NOTHING_VISIBLE = "What may I see?"  # asked where there is nothing to draw from

@@ -1,7 +1,7 @@
 """Does what a principal may not see change one byte of what it gets, in this very catalog?
 
 R6, carried out: beside the catalog one is made that holds only what the principal may see, for each view that the
-questions take (`proof_plan`). Both are asked the same through the whole HTTP application, and responses are compared
+questions take (`plan`). Both are asked the same through the whole HTTP application, and responses are compared
 byte for byte. The clock stands at one moment and the stopwatch stands still on both sides, so that two headers are all
 that is left out. Nothing is written into the catalog.
 """
@@ -18,6 +18,11 @@ from pathlib import Path
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
+from eval.errors import Unproved
+from eval.proof.comparing import first_difference
+from eval.proof.plan import Part, holding, plan
+from eval.proof.report import Found, Proof
+from eval.proof.requests import Asked, Question
 from evidence.access import Principal
 from evidence.instant import Instant
 from index.analysis import analyzer_for
@@ -28,15 +33,11 @@ from index.snapshot import Snapshot, Snapshots
 from index.visible_copy import copy_part
 from server import clock
 from server.app import create_app
-from server.comparing import first_difference
-from server.errors import ServerError, StartError
+from server.errors import StartError
 from server.in_process import HttpRequest, HttpResponse, ask
 from server.keys import create_key, load_key
 from server.opening import open_pipeline
 from server.pipeline import Pipeline
-from server.proof_plan import Part, holding, plan
-from server.proof_report import Found, Proof
-from server.proof_requests import Asked, Question
 from server.recording import Recorder
 from server.settings import Settings
 from server.timing import Stopwatch
@@ -47,10 +48,6 @@ RUNS_KEPT = 1000  # of the records of each side, which go with the folder
 ROOM_BYTES = 64 << 20  # for records and what SQLite keeps beside its files
 
 Progress = Callable[[str, int, int], None]  # step, done, of how many
-
-
-class Unproved(ServerError):
-    """Nothing can be said: the catalog was written to meanwhile, or the server failed on both sides."""
 
 
 def prove(

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
+from eval.proof.visible_part import View, revoked_from, visible_part
 from evidence.access import Label, Principal, Scope
 from evidence.eligibility import Use, is_visible
 from evidence.grants import Dimension, Grant, Revocations, Subject, Token, live_principal
 from evidence.identity import PUBLIC, Namespace, RevisionKey
 from evidence.revision import RevisionFacts, Status
-from server.visible_part import View, revoked_from, visible_part
 from tests.worlds import principal
 
 BLUE, RED = Namespace("blue"), Namespace("red")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from server.proof_questions import read_questions
-from server.proof_requests import Question
+from eval.proof.questions import read_questions
+from eval.proof.requests import Question
 from server.settings import Settings
 from server.source_place import SourceFileError
 from tests.worlds import principal

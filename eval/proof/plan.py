@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from eval.proof.questions import DRAWN, draw_questions
+from eval.proof.report import Holding, Viewed
+from eval.proof.requests import Asked, Question, of_hidden, of_question, of_view
+from eval.proof.visible_part import View, revoked_from, visible_part
 from evidence.access import Principal
 from evidence.grants import Grant, Subject
 from evidence.identity import PUBLIC, Namespace, RevisionKey
 from index.catalog_read import Reading
-from server.proof_questions import DRAWN, draw_questions
-from server.proof_report import Holding, Viewed
-from server.proof_requests import Asked, Question, of_hidden, of_question, of_view
-from server.visible_part import View, revoked_from, visible_part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

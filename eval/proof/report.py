@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eval.proof.comparing import Difference
+from eval.proof.requests import Asked
+from eval.proof.visible_part import View
 from evidence.canonical import Json
 from evidence.counted import counted
-from server.comparing import Difference
-from server.proof_requests import Asked
-from server.visible_part import View
 
 LEFT_OUT = (
     "how long an answer takes",

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from eval.proof.visible_part import View
 from evidence.eligibility import Use
 from evidence.identity import PUBLIC, RevisionKey, UnitKey, unit_id
 from evidence.request import Strategy
 from server.schemas import Channel, SearchRequest
-from server.visible_part import View
 
 HITS = 10
 

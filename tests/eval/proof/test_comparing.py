@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from server.comparing import SHOWN_CHARACTERS, Difference, first_difference
+from eval.proof.comparing import SHOWN_CHARACTERS, Difference, first_difference
 from server.in_process import HttpResponse
 
 DIGEST, OTHER_DIGEST = f"sha256:{'0' * 64}", f"sha256:{'1' * 64}"

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from eval.proof.plan import Part, plan
+from eval.proof.report import Holding
+from eval.proof.requests import Question
+from eval.proof.visible_part import View
 from evidence.access import Principal
 from evidence.identity import Namespace, RevisionKey
 from index.catalog import Catalog
-from server.proof_plan import Part, plan
-from server.proof_report import Holding
-from server.proof_requests import Question
-from server.visible_part import View
-from tests.server.proof_world import ANN, BLUE, LATER, PUBLISHED, WAITING, make
+from tests.eval.proof.proof_world import ANN, BLUE, LATER, PUBLISHED, WAITING, make
 
 
 @pytest.fixture(scope="module", name="made")

@@ -1,0 +1,1 @@
+"""Does anything that a principal may not see change its answers, in a catalog of your own?"""

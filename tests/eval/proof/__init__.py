@@ -1,0 +1,1 @@
+"""Tests of `eval/proof/`: the proof on a catalog of one's own."""
