@@ -1,8 +1,11 @@
 """Which runtime gives a text the same code alone and among any others, and which of those is the fastest?
 
 A recipe fixes one runtime when its catalog is made (R10). A batch size qualifies when every sampled text, at every
-bucket, gets the codes it gets alone; size 1 qualifies when repeated and interleaved calls agree. Measured on CPUs:
-OpenVINO f32 gives 0 differing codes, torch float32 differs for up to 1% of short texts in batches of 4.
+bucket, gets the codes it gets alone; size 1 qualifies when repeated and interleaved calls agree.
+
+OpenVINO f32, one row a call, gives 0 differing codes. torch float32 adds up a few rows in another order than many: not
+padded, texts of 3 tokens get other floats in every batch and 0.5% of them other codes; padded to 16 tokens none did on
+the CPU that `docs/benchmarks/qualification.json` is of, up to 1% on another.
 """
 
 import random

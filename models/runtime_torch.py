@@ -1,7 +1,7 @@
 """How does a network run on torch, on any device?
 
-float32 on a CPU, float16 on CUDA. Useful wherever there is a GPU, and on CPUs without OpenVINO. Codes of float32 in
-batches of several rows differ for up to 1% of short texts, so a CPU encodes one by one.
+float32 on a CPU, float16 on CUDA. Useful wherever there is a GPU, and on CPUs without OpenVINO. What float32 gives a
+row may depend on how many are multiplied with it (see qualification), so a CPU encodes one by one.
 """
 
 import numpy as np

@@ -24,6 +24,7 @@ from tests.noninterference.relations_of_histories import Layout, built
 from tests.noninterference.world import Asked, World
 
 CPU = torch.device("cpu")
+RUN = {"device", "fallback", "milliseconds"}
 FALLBACK = "dense scores by faiss: the int8 product is not exact on this processor"
 
 
@@ -38,10 +39,7 @@ class Backend:
     def says(self, run: dict[str, Any]) -> bool:
         """Whether the `run` block says so. Until something was searched it names no fallback."""
         known = (None, FALLBACK) if self.fails else (None,)
-        return run["device"] == self.device and run["fallback"] in known and set(run) == _RUN
-
-
-_RUN = {"device", "fallback", "milliseconds"}
+        return run["device"] == self.device and run["fallback"] in known and set(run) == RUN
 
 
 def backends_here() -> list[Backend]:
@@ -60,12 +58,11 @@ def backends(bench: Bench, world: World, requests: Sequence[Asked], *, layout: L
         directory = made.catalog.directory
         served = [(one, stack.enter_context(_served(bench, directory, one))) for one in backends_here()]
         for asked in requests:
-            expected, *others = [
-                (backend, less_run(backend, _asked(backend, opened, asked))) for backend, opened in served
-            ]
-            for backend, found in others:
-                if found != expected[1]:
-                    raise Difference(f"{asked}\n{expected[0]} and {backend}\n{parting(expected[1], found)}")
+            answers = [(backend, less_run(backend, _asked(backend, opened, asked))) for backend, opened in served]
+            first, expected = answers[0]
+            for backend, found in answers[1:]:
+                if found != expected:
+                    raise Difference(f"{asked}\n{first} and {backend}\n{parting(expected, found)}")
 
 
 def less_run(backend: Backend, response: HttpResponse) -> tuple[int, tuple[tuple[bytes, bytes], ...], bytes]:

@@ -23,10 +23,8 @@ from tests.noninterference.clients import Client, Leaving
 from tests.noninterference.reranker import reranker
 from tests.noninterference.world import Asked, World
 
-FEW_PLACES: dict[str, Any] = {
-    "max_running": 3,
-    "max_running_per_tenant": 2,
-}  # so that most wait, and one can be answered beside another
+FEW_PLACES: dict[str, Any] = {"max_running": 3, "max_running_per_tenant": 2}
+"""Settings under which most of a crowd waits, and one request can still be answered beside another."""
 PATIENCE_S = 120.0  # nobody waits that long, unless a place was lost
 
 

@@ -5,7 +5,7 @@ another handle of the same catalog. What is hidden from the caller is all that i
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 from urllib.parse import quote
@@ -30,7 +30,6 @@ OTHERS: tuple[Revocation, ...] = (
     Grant(None, "carol", Dimension.SCOPE, "search"),
 )
 """Revocations that concern no caller of the generated worlds: those are of `blue`, or of no tenant."""
-Act = Callable[[Application], None]
 
 
 class Stranger:
@@ -74,7 +73,7 @@ class Stranger:
         self._present.append(record)
         way = self._random.randrange(3)
         if way == 0:
-            application.ask(self._curator(key_of(record).namespace, "POST", SOURCES, record))
+            application.ask(_curator(key_of(record).namespace, "POST", SOURCES, record))
         elif way == 1:
             take_in(self._elsewhere, [record])
         else:  # without codes: nobody finds it before a reindex
@@ -89,7 +88,7 @@ class Stranger:
         self._present = [record for record in self._present if key_of(record).source != source]
         self._withheld += gone
         if self._random.random() < 0.5:
-            application.ask(self._curator(source.namespace, "DELETE", _place(source)))
+            application.ask(_curator(source.namespace, "DELETE", _place(source)))
         else:
             self._elsewhere.delete(source)
         return None
@@ -99,14 +98,10 @@ class Stranger:
         label = None if source is None else self._hidden_label(source)
         if source is None or label is None:
             return self._ask(application)
-        self._present = [
-            {**record, "access": label} if key_of(record).source == source else record for record in self._present
-        ]
-        self._withheld = [
-            {**record, "access": label} if key_of(record).source == source else record for record in self._withheld
-        ]
+        self._present = _under(label, source, self._present)
+        self._withheld = _under(label, source, self._withheld)
         if self._random.random() < 0.5:
-            application.ask(self._curator(source.namespace, "PUT", f"{_place(source)}/access", label))
+            application.ask(_curator(source.namespace, "PUT", f"{_place(source)}/access", label))
         else:
             self._elsewhere.relabel(source, parse_label(dict(label), path="$"))
         return None
@@ -116,7 +111,7 @@ class Stranger:
         what = self._random.choice([*OTHERS, *hidden])
         if isinstance(what, RevisionKey) and self._random.random() < 0.5:
             body = {"source_id": what.source_id, "revision": what.revision}
-            application.ask(self._curator(what.namespace, "POST", "/v1/revocations", body))
+            application.ask(_curator(what.namespace, "POST", "/v1/revocations", body))
         else:
             self._elsewhere.revoke(what)
 
@@ -143,13 +138,18 @@ class Stranger:
         ]
         return self._random.choice(labels) if labels else None
 
-    def _curator(self, namespace: Namespace, method: str, target: str, body: Mapping[str, Any] | None = None) -> Asked:
-        public = namespace == PUBLIC
-        who = principal(None if public else namespace, sub="curator", scope=CURATORS_SCOPE)
-        target += "?public=true" if public else ""
-        return Asked(
-            who=who, method=method, target=target, body=None if body is None else json.dumps(dict(body)).encode()
-        )
+
+def _curator(namespace: Namespace, method: str, target: str, body: Mapping[str, Any] | None = None) -> Asked:
+    """A call of who may do everything in `namespace`."""
+    public = namespace == PUBLIC
+    who = principal(None if public else namespace, sub="curator", scope=CURATORS_SCOPE)
+    target += "?public=true" if public else ""
+    return Asked(who=who, method=method, target=target, body=None if body is None else json.dumps(dict(body)).encode())
+
+
+def _under(label: Mapping[str, Any], source: SourceKey, records: Iterable[Record]) -> list[Record]:
+    """The records with this label on those of the source."""
+    return [{**record, "access": label} if key_of(record).source == source else record for record in records]
 
 
 def _place(source: SourceKey) -> str:

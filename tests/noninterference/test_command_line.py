@@ -8,7 +8,7 @@ from tests.noninterference.corner_worlds import corner_cases
 from tests.noninterference.generators import Case
 from tests.noninterference.trying import over_cases
 
-WORLDS = 24
+WORLDS = 16
 ASKED = ("/v1/search", "/v1/packets")
 
 

@@ -4,7 +4,7 @@ from tests.noninterference.bench import Bench
 from tests.noninterference.relations import Relation
 from tests.noninterference.suite import SUITE
 
-WORLDS = 330
+WORLDS = 300
 
 
 def test_nothing_that_is_hidden_changes_one_byte(bench: Bench) -> None:

@@ -284,7 +284,7 @@ def test_a_catalog_that_cannot_be_read_is_a_503_that_names_nothing(
     """R5."""
     pipeline = client.app.state.pipeline  # type: ignore[attr-defined]  # a FastAPI application
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise DamagedCatalog("the text of revision '1' of source 'CANARY' in 'red'")
 
     monkeypatch.setattr(pipeline, "search", fail)

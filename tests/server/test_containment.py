@@ -1,9 +1,7 @@
 """Tests of `server/containment.py`: an answer that names what its caller may not use is never sent (R2, R5, R7)."""
 
 import json
-import logging
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,61 +9,31 @@ import pytest
 import structlog
 
 import index.compartments
-import server.citing
-import server.gate
-import server.recalling
 from evidence.access import Label
-from evidence.eligibility import Eligibility, Standing, is_visible, judge
 from evidence.grants import Dimension, Grant, Subject
-from evidence.identity import Namespace, RevisionKey, SourceKey
-from evidence.revision import RevisionFacts
+from evidence.identity import RevisionKey, SourceKey
 from index.catalog import Catalog
 from server.containment import Answer, Checked, NotContained, named_by_hits, named_by_packet, require_contained
-from server.logs import set_up_logs
 from server.parsing import parse
 from server.pipeline import Pipeline
 from server.ranking import Stage
 from server.schemas import PacketRequest, SearchRequest
-from tests.evidence_contract.over_http import Caller, served
-from tests.worlds import build, opened, principal, record
-
-CANARY = "zanzibar"
-BLUE, RED = Namespace("blue"), Namespace(f"{CANARY}-tenant")
-ANN = principal("blue", roles=("technician",), purposes=("repair",), scope=("ingest", "search"))
-ASKED = {"query": "how is the seal reset", "purpose": "repair", "subject": "valve", "filter": {"family": ["seals"]}}
-OWN = record(
-    "OWN", "The seal is reset with tool nine.", tenant="blue", family="seals", access={"roles": ["technician"]}
+from tests.server.kinds_held_back import (
+    ANN,
+    ASKED,
+    BLUE,
+    CANARY,
+    HELD_BACK,
+    KINDS,
+    OWN,
+    RED,
+    admitted,
+    build_kinds,
+    kept,
+    key_of,
 )
+from tests.worlds import build, opened
 
-
-def kept(name: str, **more: Any) -> dict[str, Any]:
-    """A source that has the canary in its id, its title, its owner and its text."""
-    tenant = more.pop("tenant", "blue")
-    said = {"title": f"{CANARY} {name}", "owner": CANARY, "family": "seals", **more}
-    return record(f"{CANARY}-{name}", f"The {CANARY} seal is reset by {name}.", tenant=tenant, **said)
-
-
-KINDS: dict[str, list[dict[str, Any]]] = {
-    "another tenant's": [kept("foreign", tenant=RED)],
-    "for another role": [kept("role", access={"roles": ["surgeon"]})],
-    "for another purpose": [kept("purpose", access={"purposes": ["audit"]})],
-    "of another region": [kept("region", access={"regions": ["north"]})],
-    "of another case": [kept("case", access={"cases": ["17"]})],
-    "a draft": [kept("draft", status="draft")],
-    "revoked": [kept("revoked", status="revoked")],
-    "over": [kept("over", effective_to="2025-01-01T00:00:00Z")],
-    "yet to come": [kept("to-come", effective_from="2027-01-01T00:00:00Z")],
-    "replaced by a newer revision": [
-        kept("replaced"),
-        kept("replaced", revision="2", effective_from="2026-01-01T00:00:00Z", access={}),
-    ],
-    "superseded by another source": [
-        kept("superseded"),
-        kept("superseder", family="valves", supersedes=[{"source_id": f"{CANARY}-superseded", "revision": "1"}]),
-    ],
-    "for another subject": [kept("subject", applies_to=["pump"])],
-    "left out by the filter": [kept("filtered", family="valves")],
-}
 SURFACES: dict[str, tuple[Answer, dict[str, Any]]] = {
     "search": (Answer.SEARCH, {"k": 50}),
     "narrow": (Answer.PACKET, {"strategy": "narrow", "k": 50}),
@@ -74,44 +42,10 @@ SURFACES: dict[str, tuple[Answer, dict[str, Any]]] = {
 }
 
 
-def key_of(one: Mapping[str, Any]) -> RevisionKey:
-    return RevisionKey(Namespace(one["access"]["tenant"]), one["source_id"], one["revision"])
-
-
-HELD_BACK = {name: key_of(records[0]) for name, records in KINDS.items()}
-Admit = Callable[[RevisionKey], None]
-
-
 @pytest.fixture(scope="module", name="directory")
 def fixture_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One catalog of all kinds, read by each test through a pipeline of its own."""
-    directory = tmp_path_factory.mktemp("kinds") / "catalog"
-    build(directory, [OWN, *(one for records in KINDS.values() for one in records)])
-    return directory
-
-
-@pytest.fixture(name="admit")
-def fixture_admit(monkeypatch: pytest.MonkeyPatch) -> Admit:
-    """Calls break both gates, so that they let one revision through as if it were usable."""
-
-    def admit(key: RevisionKey) -> None:
-        def see(facts: RevisionFacts, **asked: Any) -> bool:
-            return facts.key == key or is_visible(facts, **asked)
-
-        def stand(visible: Iterable[RevisionFacts], eligibility: Eligibility) -> dict[RevisionKey, Standing]:
-            found = judge(visible, eligibility)
-            return found | ({key: Standing.USABLE} if key in found else {})
-
-        monkeypatch.setattr(index.compartments, "admits", lambda *_: True)
-        monkeypatch.setattr(index.compartments, "is_visible", see)
-        monkeypatch.setattr(index.compartments, "judge", stand)
-        monkeypatch.setattr(server.gate, "live_standings", everything)
-
-    return admit
-
-
-def everything(reading: Any, keys: Iterable[RevisionKey], _: Eligibility) -> dict[RevisionKey, Any]:
-    return {key: (reading.facts()[key], Standing.USABLE) for key in keys if key in reading.facts()}
+    """Read by each test through a pipeline of its own."""
+    return build_kinds(tmp_path_factory.mktemp("kinds") / "catalog")
 
 
 def ask(pipeline: Pipeline, surface: str, told: list[Checked], **more: Any) -> dict[str, Any]:
@@ -141,13 +75,12 @@ def test_an_ordinary_answer_leaves_and_is_told_of(directory: Path, surface: str)
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("key", HELD_BACK.values(), ids=HELD_BACK)
 def test_an_answer_that_both_gates_let_something_into_is_held_back(
-    directory: Path, admit: Admit, key: RevisionKey, surface: str
+    directory: Path, key: RevisionKey, surface: str
 ) -> None:
     """R2, R5: whatever makes a revision unusable."""
-    admit(key)
     told: list[Checked] = []
 
-    with opened(directory) as pipeline, structlog.testing.capture_logs() as lines:
+    with admitted(key), opened(directory) as pipeline, structlog.testing.capture_logs() as lines:
         answer = ask(pipeline, surface, told)
 
     assert answer["disposition"] == "failed-closed"
@@ -160,13 +93,13 @@ def test_an_answer_that_both_gates_let_something_into_is_held_back(
     assert "blue" not in json.dumps(lines)
 
 
-def test_nothing_is_left_in_the_answer_that_takes_its_place(directory: Path, admit: Admit, tmp_path: Path) -> None:
+def test_nothing_is_left_in_the_answer_that_takes_its_place(directory: Path, tmp_path: Path) -> None:
     """R6: not even a digest of what was seen. It is the answer over a catalog that holds nothing."""
     build(tmp_path / "empty", [])
-    admit(HELD_BACK["another tenant's"])
 
     with opened(directory) as pipeline, opened(tmp_path / "empty") as empty:
-        search, packet = ask(pipeline, "search", []), ask(pipeline, "narrow", [])
+        with admitted(HELD_BACK["another tenant's"]):
+            search, packet = ask(pipeline, "search", []), ask(pipeline, "narrow", [])
         nothing = ask(empty, "search", []), ask(empty, "narrow", [])
 
     assert search["hits"] == []
@@ -176,12 +109,11 @@ def test_nothing_is_left_in_the_answer_that_takes_its_place(directory: Path, adm
         assert packet["manifest"][name] == nothing[1]["manifest"][name]
 
 
-def test_it_is_given_up_at_once(directory: Path, admit: Admit) -> None:
+def test_it_is_given_up_at_once(directory: Path) -> None:
     """What a fault of the server let in, another attempt would let in again."""
-    admit(HELD_BACK["another tenant's"])
     stages: list[Stage] = []
 
-    with opened(directory, reached=stages.append) as pipeline:
+    with admitted(HELD_BACK["another tenant's"]), opened(directory, reached=stages.append) as pipeline:
         ask(pipeline, "narrow", [])
 
     assert stages.count(Stage.SELECTED) == 1
@@ -366,101 +298,3 @@ def test_what_is_revoked_meanwhile_may_have_ranked_lower_and_stand_in_no_conflic
         looked.body = {"packet": None, "manifest": {**looked.body["manifest"], **nothing, **named}}
         looked.catalog.revoke(key_of(OWN))
         assert looked.outside() == outside
-
-
-@pytest.fixture(name="caller")
-def fixture_caller(directory: Path) -> Iterator[Caller]:
-    with served(directory) as caller:
-        yield caller
-
-
-def numbers(caller: Caller) -> dict[str, int]:
-    """`checks` and `violations` by answer -> number, of those that are not zero."""
-    found = re.findall(r'^muniment_containment_(\w+)_total{answer="(\w+)"} (\S+)$', caller.metrics(), re.MULTILINE)
-    return {f"{what} {answer}": int(float(number)) for what, answer, number in found if float(number)}
-
-
-@pytest.fixture(name="lines")
-def fixture_lines(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Calls give the log lines about what was held back; logs are set up as `muniment serve` does it."""
-    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)  # libraries keep the logs that they have in tests
-    set_up_logs("info")
-
-    def read() -> list[dict[str, Any]]:
-        written = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
-        return [line for line in written if "held back" in line["event"]]
-
-    yield read
-    structlog.reset_defaults()
-
-
-def citation(packet: dict[str, Any]) -> dict[str, Any]:
-    occurrences = [{"handle": item["handle"], "quote": "is reset"} for item in packet["evidence"]]
-    return {"packet": packet, "occurrences": occurrences, "purpose": "repair"}
-
-
-def test_each_kind_of_answer_is_counted_once_it_was_looked_through(caller: Caller) -> None:
-    packet = caller.packet(ANN, ASKED)
-    assert caller.post(ANN, "/v1/search", ASKED).json()["hits"]
-    assert caller.get(ANN, f"/v1/manifests/{packet['packet_id']}").status_code == 200
-    found = caller.post(ANN, "/v1/citations/validate", citation(packet["packet"])).json()
-
-    assert {result["verdict"] for result in found["results"]} == {"valid"}
-    assert numbers(caller) == {"checks search": 1, "checks packet": 1, "checks citations": 1, "checks manifest": 1}
-
-
-@pytest.mark.parametrize(("path", "answer"), [("/v1/search", "search"), ("/v1/packets", "packet")])
-def test_what_was_held_back_is_counted_logged_by_its_request_and_on_record_nowhere(
-    caller: Caller, admit: Admit, lines: Callable[[], list[dict[str, Any]]], path: str, answer: str
-) -> None:
-    """R31, and a 200 as for every disposition (R28)."""
-    admit(HELD_BACK["another tenant's"])
-    lines()
-
-    response = caller.post(ANN, path, {**ASKED, "k": 50})
-    (line,) = lines()
-    assert (response.status_code, response.json()["disposition"]) == (200, "failed-closed")
-    assert CANARY not in response.text
-    assert numbers(caller)[f"violations {answer}"] == 1
-    assert f'muniment_failed_closed_total{{answer="{answer}"}} 1.0' in caller.metrics()
-    assert line.keys() == {"event", "level", "timestamp", "request_id", "answer", "named", "outside"}
-    assert line["request_id"] == response.headers["x-request-id"]
-    for file in caller.client.app.state.pipeline.catalog.directory.glob("records*"):  # type: ignore[attr-defined]  # a FastAPI application
-        assert f"{CANARY}-foreign".encode() not in file.read_bytes()
-
-
-def test_a_verdict_that_tells_of_a_passage_which_may_not_be_used_becomes_the_one_that_tells_nothing(
-    caller: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R7, R33: with the gate of citations wide open."""
-    eve = principal(RED, purposes=("repair",))
-    theirs = citation(caller.packet(eve, {**ASKED, "subject": None})["packet"])
-    assert caller.post(eve, "/v1/citations/validate", theirs).json()["results"][0]["verdict"] == "valid"
-    closed = caller.post(ANN, "/v1/citations/validate", theirs)
-    monkeypatch.setattr(server.citing, "live_standings", everything)
-
-    held_back = caller.post(ANN, "/v1/citations/validate", theirs)
-    assert held_back.json() == closed.json()
-    assert {result["verdict"] for result in held_back.json()["results"]} == {"no-longer-eligible"}
-    assert numbers(caller)["violations citations"] == 1
-
-
-def test_a_manifest_that_names_what_may_not_be_seen_is_not_found(
-    caller: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R35: with the gate of manifests wide open."""
-    packet_id = caller.packet(ANN, ASKED)["packet_id"]
-    never = caller.get(ANN, "/v1/manifests/sha256:never")
-    catalog: Catalog = caller.client.app.state.pipeline.catalog  # type: ignore[attr-defined]  # a FastAPI application
-    monkeypatch.setattr(server.recalling, "live_standings", everything)
-    assert caller.get(ANN, f"/v1/manifests/{packet_id}").status_code == 200
-    catalog.relabel(SourceKey(BLUE, "OWN"), Label(namespace=BLUE, roles=("surgeon",)))
-
-    try:
-        held_back = caller.get(ANN, f"/v1/manifests/{packet_id}")
-    finally:
-        catalog.relabel(SourceKey(BLUE, "OWN"), Label(namespace=BLUE, roles=("technician",)))
-    assert (held_back.status_code, held_back.json()) == (404, never.json())
-    assert numbers(caller)["violations manifest"] == 1
