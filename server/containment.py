@@ -132,9 +132,10 @@ def invisible_among(
     names: Iterable[RevisionKey | SourceKey], *, eligibility: Eligibility, reading: Reading
 ) -> frozenset[RevisionKey | SourceKey]:
     """The revisions that do not exist for the caller, and the sources of which none does, in this state."""
-    scope = _live_scope(eligibility.scope, reading)
+    asked = frozenset(names)
+    scope = _live_scope(eligibility.scope, reading) if asked else None
     if scope is None:
-        return frozenset(names)
+        return asked
     holdings, use = reading.holdings, eligibility.use
 
     def is_seen(name: RevisionKey | SourceKey) -> bool:
@@ -144,7 +145,7 @@ def invisible_among(
             meant = [facts for facts in relatives([name], holdings) if facts.key.source == name]
         return any(is_visible(facts, scope=scope, use=use) for facts in meant)
 
-    return frozenset(name for name in names if not is_seen(name))
+    return frozenset(name for name in asked if not is_seen(name))
 
 
 def conclude(checked: Checked, *, told: Told) -> None:
