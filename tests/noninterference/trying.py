@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TypeVar
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from evidence.errors import InvalidSource
@@ -38,8 +38,10 @@ def try_case(hold: Callable[[Case], None], case: Case, *, shrink: bool) -> None:
 def over(
     hold: Callable[[Tried], None], worlds: int, *, first: Iterable[Tried], drawn: st.SearchStrategy[Tried]
 ) -> None:
-    """Call `hold` with so many cases of any kind: `first` in order, then drawn ones. The first Difference ends it."""
+    """Call `hold` with so many cases of any kind, no two alike: `first` in order, then drawn ones. The first Difference
+    ends it."""
     by_hand = list(islice(first, worlds))
+    met = set(map(repr, by_hand))
     raised: list[Difference] = []
     for case in by_hand:
         hold(case)
@@ -59,6 +61,8 @@ def over(
     def each(case: Tried) -> None:
         if raised:
             raise raised[0]  # what was drawn last is tried again, to see that it was no accident: no need here
+        assume(repr(case) not in met)  # another one is drawn instead
+        met.add(repr(case))
         try:
             hold(case)
         except Difference as difference:
