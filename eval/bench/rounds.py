@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from eval.bench.goals import Goal
+
 ROUNDS = 5
 _ROUND_S = 0.02  # a side repeats its work for at least this long in each round: clocks and schedulers are coarse
 
@@ -39,6 +41,16 @@ class Comparison:
     sizes: Mapping[str, int]
     ours: tuple[float, ...]
     theirs: tuple[float, ...]
+    goal: Goal | None = None
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the goal is reached, by the medians; None without a goal."""
+        if self.goal is None:
+            return None
+        if self.goal.ratio_at_least is not None:
+            return self.ratio >= self.goal.ratio_at_least
+        return self.goal.us_at_most is not None and statistics.median(self.ours) * 1e6 <= self.goal.us_at_most
 
     @property
     def ratio(self) -> float:
@@ -63,6 +75,7 @@ class Comparison:
             "ours": {**_spread(self.ours), f"{self.unit}_per_s": self.amount / statistics.median(self.ours)},
             "theirs": {**_spread(self.theirs), f"{self.unit}_per_s": self.amount / statistics.median(self.theirs)},
             "ratio": {"median": self.ratio, "min": low, "max": high},
+            "goal": None if self.goal is None else {"name": self.goal.name, "says": str(self.goal), "met": self.is_met},
         }
 
     def line(self) -> str:
