@@ -5,7 +5,7 @@ bucket, gets the codes it gets alone; size 1 qualifies when repeated and interle
 
 OpenVINO f32, one row a call, gives 0 differing codes. torch float32 adds up a few rows in another order than many: not
 padded, texts of 3 tokens get other floats in every batch and 0.5% of them other codes; padded to 16 tokens none did on
-the CPU that `docs/benchmarks/qualification.json` is of, up to 1% on another.
+the CPU that `docs/benchmarks/qualification.json` is of.
 """
 
 import random

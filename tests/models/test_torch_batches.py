@@ -1,7 +1,9 @@
 """Tests that the qualification is red where torch float32 changes codes in batches, on the real runtime (R10).
 
 What float32 gives a row depends on how many rows are multiplied with it, where these are few: the shortest texts, not
-padded. Padded to 16 tokens nothing differed here; `docs/benchmarks/qualification.json` has the figures.
+padded. At the lengths that rows are padded to, 16 and more, nothing differed on the machine that
+`docs/benchmarks/qualification.json` is of: there the qualification is green. Here it is red for a window of 3 tokens,
+which no recipe has.
 """
 
 from pathlib import Path
@@ -37,4 +39,3 @@ def test_at_the_models_own_scale_the_qualification_is_red_at_every_batch_size(ca
     found = qualify(encoder, buckets=[SHORTEST], batch_sizes=SIZES, texts_per_bucket=TEXTS_PER_BUCKET)
     assert found.batch_sizes == (1,)
     assert {size for _, size, _ in found.differing} == set(SIZES)
-    assert max(texts for _, _, texts in found.differing) <= TEXTS_PER_BUCKET / 100  # up to 1%

@@ -6,6 +6,7 @@ of which a principal holds some.
 
 import json
 import random
+import re
 import resource
 import time
 from collections.abc import Iterator
@@ -95,9 +96,15 @@ def test_three_tenants_that_share_a_part_of_scifact_get_what_is_theirs_and_a_fau
     for report in reports:
         assert 0 < report["views"][0]["visible"]["sources"] < report["catalog"]["sources"] / 2
     with GLOBAL_N.switched_on():
-        found = run(capsys, "prove", directory, "--as", everyone[0], "--queries", asked, "--limit", "1")
-    assert found.status == 1
-    assert "first: POST /v1/search (hybrid)" in found.out
+        found = [
+            run(capsys, "prove", directory, "--as", who, "--queries", asked, "--limit", "1", "--json")
+            for who in everyone
+        ]
+    assert [ran.status for ran in found] == [1] * 3
+    for ran in found:
+        first = json.loads(ran.out)["first"]
+        assert (first["route"], first["request"]) == ("POST /v1/search", "hybrid")
+        assert re.fullmatch(r"\$\.hits\[\d+\]\.scores?(\.\w+)?", first["field"])
 
 
 @pytest.mark.real_data

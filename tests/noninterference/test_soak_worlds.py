@@ -14,6 +14,7 @@ from tests.noninterference.application import Application
 from tests.noninterference.bench import Bench
 from tests.noninterference.relations import Relation
 from tests.noninterference.suite import SUITE
+from tests.noninterference.trying import SEED
 from tests.noninterference.world import World
 
 WORLDS = int(os.environ.get("MUNIMENT_SOAK_WORLDS", "20000"))
@@ -64,7 +65,7 @@ def test_the_relation_holds_over_its_share_of_many_worlds(
 
     SUITE[relation](bench, worlds)
 
-    say(f"{worlds} worlds, no difference")
+    say(f"{worlds} worlds, no difference, seed {'fixed' if SEED is None else SEED}")
 
 
 def test_all_worlds_are_shared_out_among_the_relations() -> None:

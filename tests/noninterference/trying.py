@@ -1,13 +1,14 @@
 """How are many cases tried, the same ones in every run?
 
-Those by hand first, then drawn ones, without a database and from a fixed seed.
+Those by hand first, then drawn ones, without a database and from a fixed seed, or that of MUNIMENT_SOAK_SEED.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TypeVar
 
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
 from evidence.errors import InvalidSource
@@ -17,6 +18,7 @@ from tests.noninterference.corner_worlds import corner_cases
 from tests.noninterference.generators import Case, cases
 from tests.noninterference.smaller import smallest
 
+SEED = os.environ.get("MUNIMENT_SOAK_SEED")
 Tried = TypeVar("Tried")
 
 
@@ -50,7 +52,7 @@ def over(
 
     @settings(
         max_examples=worlds - len(by_hand),
-        derandomize=True,
+        derandomize=SEED is None,
         database=None,
         deadline=None,
         phases=[Phase.generate],  # cases get smaller by rules of their own, which know what their parts are
@@ -69,6 +71,8 @@ def over(
             raised.append(difference)
             raise
 
+    if SEED is not None:
+        each = seed(int(SEED))(each)
     each()
     if len(met) < worlds:
         raise AssertionError(f"only {len(met)} of {worlds} cases were found that are not alike")
