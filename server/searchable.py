@@ -13,8 +13,9 @@ import torch
 
 from index.bm25 import Formula
 from index.channels import Dense, count
-from index.dense import DenseIndex, Product
+from index.dense import DenseIndex
 from index.generation import Generation
+from index.product import Product
 from index.ranges import RowRanges
 from index.recent import Recent
 from index.segments import Segments

@@ -9,7 +9,8 @@ import torch
 from eval.bench.errors import AnswersDiffer
 from eval.bench.faiss_peer import FaissPeer, Floats, Ints, Kind, tuned_for
 from eval.bench.rounds import Comparison, Effort, in_turn
-from index.dense import LARGEST_CODE, DenseIndex
+from index.dense import DenseIndex
+from index.product import LARGEST_CODE
 from index.ranges import RowRanges
 from index.selection import Ranking
 

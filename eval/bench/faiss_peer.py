@@ -1,6 +1,7 @@
 """How does faiss, at its best, search the rows that a caller may see?
 
-Of this package the only module that imports faiss: as a peer to be measured, where `index/dense.py` has it as a part.
+Of this package the only module that imports faiss: as a peer to be measured, while `index/faiss_scan.py` has it as a
+part.
 Both indexes hold the same numbers as ours, so that inner products are integers that float32 holds exactly.
 """
 

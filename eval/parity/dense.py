@@ -13,7 +13,8 @@ import torch
 from eval.parity.dense_cases import DenseCase
 from eval.parity.finding import Finding
 from eval.parity.sizes import Sizes
-from index.dense import DenseIndex, Product, faiss_self_test, product_self_test
+from index.dense import DenseIndex
+from index.product import Product, faiss_self_test, product_self_test
 from index.ranges import RowRanges
 
 _CPU = torch.device("cpu")

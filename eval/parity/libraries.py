@@ -1,6 +1,6 @@
 """Do faiss and torch leave each other alone in one process, and what does this build of faiss do with a selector?
 
-`index/dense.py` never gives faiss a selector; what one would do is looked at all the same, so that nobody comes to
+`index/faiss_scan.py` never gives faiss a selector; what one would do is looked at all the same, so that nobody comes to
 rely on it unseen: documents of a caller would be found that the caller may not see.
 """
 

@@ -20,7 +20,8 @@ from eval.parity.sizes import SMALL
 from eval.parity.suite import Check
 from eval.parity.tiny_encoder import save_tiny_encoder
 from index import torch_scan
-from index.dense import DenseIndex, Product, choose_product
+from index.dense import DenseIndex
+from index.product import Product, choose_product
 from index.ranges import RowRanges
 from index.selection import Ranking
 from models.encoder import Encoder

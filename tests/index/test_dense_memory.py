@@ -13,11 +13,12 @@ import pytest
 import torch
 
 from index import dense, torch_scan
-from index.dense import DenseIndex, Product, choose_product
+from index.dense import DenseIndex
+from index.product import Product, choose_product, product_self_test
 from index.ranges import RowRanges
 from tests.index.dense_corpus import CPU, brute_force, corpus, lists
 
-pytestmark = pytest.mark.skipif(not dense.product_self_test(CPU), reason="this CPU's int8 product saturates")
+pytestmark = pytest.mark.skipif(not product_self_test(CPU), reason="this CPU's int8 product saturates")
 
 CODES, ORDER = corpus(9000, 24, seed=41, largest=3)
 QUERIES = corpus(5, 24, seed=42, largest=3)[0]
@@ -148,7 +149,7 @@ def test_a_device_without_room_for_the_proof_leaves_the_rows_to_the_cpu(monkeypa
             raise torch.OutOfMemoryError
         return real(left, right)
 
-    monkeypatch.setattr(dense, "int8_product", product)
+    monkeypatch.setattr("index.product.int8_product", product)
     with pytest.raises(torch.OutOfMemoryError):
         choose_product(torch.device("cpu", 0))  # a name of its own: nothing proven before is kept for it
     full = False

@@ -14,8 +14,8 @@ from unittest import mock
 
 import torch
 
-from index import dense
-from index.dense import Product
+from index import dense, product
+from index.product import Product
 from server.in_process import HttpResponse
 from tests.noninterference import application
 from tests.noninterference.application import Application, compared, running
@@ -45,7 +45,7 @@ class Backend:
 def backends_here() -> list[Backend]:
     """Those that this machine has; the first is on every machine."""
     found = [Backend(product=Product.FAISS), Backend(product=Product.AUTO, fails=True)]
-    if dense.choose_product(CPU) is Product.TORCH:
+    if product.choose_product(CPU) is Product.TORCH:
         found.append(Backend(product=Product.TORCH))
     if torch.cuda.is_available():
         found.append(Backend(product=Product.TORCH, device="cuda"))
