@@ -1,4 +1,4 @@
-"""Which rows score best by one compiled loop, on a CPU? (pure)
+"""Which rows score best by one compiled loop, on a CPU?
 
 Products of int8 summed in int32 by plain vector instructions: exact on every CPU, with nothing to prove first. A row
 is read once for all queries that see it, and only the best k of each query are kept: no array of scores is made. For

@@ -1,6 +1,6 @@
-"""Who multiplies codes on this machine, proven exact before it serves? (R10)
+"""Who multiplies codes on this machine, and is it proven exact before it serves?
 
-Three products give the same integers. `torch` multiplies int8 tiles (`torch._int_mm`) by the same code on CPU and
+Three products give the same integers (R10). `torch` multiplies int8 tiles (`torch._int_mm`) by the same code on CPU and
 CUDA; on CPUs without VNNI it saturates. `faiss` adds up in float32. Both serve only after a self-test with codes that
 provoke their faults. `compiled` adds int32 and needs no proof.
 """

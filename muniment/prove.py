@@ -1,6 +1,7 @@
 """Do answers change when everything is taken away that this principal may not see?"""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,10 +10,19 @@ from typing import Annotated
 
 import typer
 
+from muniment.failures import Failure
 from muniment.options import AsPrincipal, CatalogDir, ChosenDevice, ConfigFile, print_json, read_principal
 from muniment.progress import shown_progress
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+class Unread(Failure):
+    """Nobody read the report."""
+
+    def __init__(self) -> None:
+        super().__init__("nobody reads the report: its pipe was closed")
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(
@@ -23,7 +33,7 @@ def run(
         typer.Option(
             "--queries",
             metavar="FILE",
-            help="a query a line: plain text, bodies of POST /v1/packets, or BEIR queries; drawn from what is visible"
+            help="a query a line: text, or JSON (a body of POST /v1/packets, a BEIR query); drawn from what is visible"
             " unless given",
         ),
     ] = None,
@@ -44,7 +54,8 @@ def run(
     an overload (429, 503), the headers `date` and `x-request-id`. Nothing is written into DIR; what is built lies in a
     folder beside it, for its owner alone, and is removed at the end.
 
-    Exit status 0: identical. 1: they differ, and the first field that does is named.
+    Exit status 0: identical. 1: they differ, and the first field that does is named. 2: nothing was proved, since the
+    catalog was written to meanwhile, the machine was overloaded, or no request was answered.
 
     Example: muniment prove my-catalog --as blue.json --queries questions.txt
     """
@@ -64,20 +75,24 @@ def run(
             reencode=reencode,
             progress=progress,
         )
-    if as_json:
-        print_json(proof.record())
-    else:
-        print("\n".join(proof.lines()))
+    try:
+        print_json(proof.record()) if as_json else print("\n".join(proof.lines()))
+        sys.stdout.flush()
+    except BrokenPipeError:  # as an ordinary command it would end with 1, which here says that answers differ
+        raise Unread from None
     if proof.first is not None:
         raise typer.Exit(1)
 
 
 @contextmanager
 def _unwinding() -> Iterator[None]:
-    """Let a signal that ends the program end it as Ctrl-C does: what was built holds texts, and must not stay."""
+    """Let a signal that ends the program end it as Ctrl-C does: what was built holds texts, and must not stay. Whoever
+    is impatient and sends another one does not keep it from being removed."""
 
     def end(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+        for each in _ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     before = {number: signal.signal(number, end) for number in _ENDING}
     try:

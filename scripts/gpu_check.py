@@ -33,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="OUT", help="write findings, machine and versions here")
     parser.add_argument("--small", action="store_true", help="less of everything, to see that it runs")
     asked = parser.parse_args(arguments)
+    if asked.json is not None and not asked.json.parent.is_dir():
+        parser.error(f"--json: there is no folder {asked.json.parent}")
     try:
         device = choose_device(asked.device)
     except DeviceUnavailable as error:

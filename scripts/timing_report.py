@@ -8,6 +8,7 @@ does nothing else; what else it does is kept too, as its load.
 import argparse
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,8 +24,8 @@ from anyio.from_thread import start_blocking_portal  # noqa: E402  # after the l
 from eval.bench.machine import machine, versions  # noqa: E402  # after the line above
 from tests.noninterference import building  # noqa: E402  # after the line above
 from tests.noninterference.bench import Bench  # noqa: E402  # after the line above
-from tests.noninterference.timing import ROUNDS, Kind, examine, scenarios  # noqa: E402  # after the line above
-from tests.noninterference.timing_table import NOT_CLAIMED, record, table  # noqa: E402  # after the line above
+from tests.noninterference.timing import ROUNDS, examine, scenarios  # noqa: E402  # after the line above
+from tests.noninterference.timing_table import NOT_CLAIMED, record, rows, table  # noqa: E402  # after the line above
 
 QUIET = 50  # no log line of a request is written while its time is taken
 
@@ -41,12 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for scenario in scenarios():
             if not asked.only or scenario.name in asked.only:
                 findings.append(examine(bench, scenario, n=asked.n))
-                _tell("\n".join(table(findings[-1:]).splitlines()[2 : 2 + len(Kind)]))
+                _tell("\n".join(rows(findings[-1])))
     _tell("\n" + table(findings))
     if asked.json is not None:
         kept = {
             "about": "Times of searches in pairs of worlds that differ in foreign documents only. " + NOT_CLAIMED,
-            "command": f"python scripts/timing_report.py --n {asked.n}",
+            "command": shlex.join(
+                ["python", "scripts/timing_report.py", *(sys.argv[1:] if arguments is None else arguments)]
+            ),
             "rounds": ROUNDS,
             "machine": machine(torch.device("cpu")),
             "versions": versions(),
@@ -69,7 +72,16 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="NAME", help="only this pair of worlds; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the findings are kept")
     parser.add_argument("--note", default="", help="what else is worth knowing of this run")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    known = [scenario.name for scenario in scenarios()]
+    for name in asked.only or ():
+        if name not in known:
+            parser.error(f"--only {name!r}: there are {', '.join(known)}")
+    if asked.n < 1:
+        parser.error(f"--n must be at least 1, got {asked.n}")
+    if asked.json is not None and not asked.json.parent.is_dir():
+        parser.error(f"--json: there is no folder {asked.json.parent}")
+    return asked
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from index.catalog import Catalog
 from index.catalog_read import Reading
 from index.live import live_standings
 from server.citation_schemas import CitationRequest, NativeRequest, finding_record, occurrence_record
-from server.containment import Answer, Checked, NotContained, Told, conclude, untold, usable_among
+from server.containment import AnswerKind, Checked, NotContained, Told, conclude, untold, usable_among
 from server.errors import Invalid
 from server.scope import scope_for, still_granted
 
@@ -86,7 +86,7 @@ def _require_contained(findings: Iterable[Finding], eligibility: Eligibility, re
     outside = [
         handle for handle in told_of if usable.isdisjoint(unit.key.revision_key for unit in units.get(handle, ()))
     ]
-    conclude(Checked(answer=Answer.CITATIONS, named=len(told_of), outside=len(outside)), told=told)
+    conclude(Checked(answer=AnswerKind.CITATIONS, named=len(told_of), outside=len(outside)), told=told)
 
 
 class _Words:

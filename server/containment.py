@@ -1,33 +1,37 @@
 """Does an answer name only what its caller may use?
 
 The third barrier, behind the gate before ranking and the one at assembly (R2, R5). It looks at the finished body and
-judges each revision that is named there, by the catalog's facts and by another way than either gate, so that it holds
-where both fail. What it finds is a fault of this server and no move of the authority: such an answer is given up at
-once. How much was found is counted and logged, and nothing else of it.
+judges each revision that is named there, by the catalog's facts. Whether one exists for the caller it decides by rules
+of its own (`evidence/second_opinion.py`), so that it holds where both gates fail, and where the rules that they share
+do; whether what exists may be used now (time, currency, subject, filter) is judged by the one rule there is. What it
+finds is a fault of this server and no move of the authority: such an answer is given up at once. How much was found is
+counted and logged, and nothing else of it.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
 import structlog
 
-from evidence.access import Scope
 from evidence.canonical import Json
-from evidence.eligibility import Eligibility, Standing, is_visible, judge
-from evidence.grants import live_principal
+from evidence.eligibility import Eligibility, Standing, Use, judge
+from evidence.grants import Dimension
 from evidence.identity import Namespace, RevisionKey, SourceKey, UnitKey, parse_unit_id
 from evidence.named import named_in
+from evidence.second_opinion import Held, exists_for, held_by
 from index.catalog_read import Reading
 from index.relatives import relatives
 
 _LOG = structlog.get_logger("muniment.containment")
+_NO_UNIT = UnitKey(Namespace(""), "", "", 0)
 
 
-class Answer(StrEnum):
+class AnswerKind(StrEnum):
     """What is looked through."""
 
+    CATALOG = "catalog"
     SEARCH = "search"
     PACKET = "packet"
     CITATIONS = "citations"
@@ -38,7 +42,7 @@ class Answer(StrEnum):
 class Checked:
     """An answer that was looked through: how much it names, and how much of that lies outside what it may name."""
 
-    answer: Answer
+    answer: AnswerKind
     named: int
     outside: int
 
@@ -52,7 +56,7 @@ def untold(_: Checked) -> None:
 
 
 class NotContained(Exception):
-    """An answer names what its caller may not use. Never leaves the server."""
+    """An answer names what its caller may not use. Whoever has no answer to give in its place ends with status 500."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +99,7 @@ def named_by_packet(body: Mapping[str, Json]) -> Names:
 
 
 def require_contained(
-    answer: Answer,
+    answer: AnswerKind,
     names: Names,
     *,
     begun_with: Container[RevisionKey],
@@ -118,13 +122,12 @@ def require_contained(
 
 def usable_among(keys: Iterable[RevisionKey], *, eligibility: Eligibility, reading: Reading) -> frozenset[RevisionKey]:
     """The revisions that may be used, by the facts and the revocations of this state."""
-    scope = _live_scope(eligibility.scope, reading)
-    if scope is None:
+    held = _held(eligibility, reading)
+    if held is None:
         return frozenset()
     asked = frozenset(keys)
     related = relatives((key.source for key in asked), reading.holdings)
-    visible = [facts for facts in related if is_visible(facts, scope=scope, use=eligibility.use)]
-    standings = judge(visible, replace(eligibility, scope=scope))
+    standings = judge([facts for facts in related if exists_for(facts, held)], eligibility)
     return frozenset(key for key in asked if standings.get(key) is Standing.USABLE)
 
 
@@ -133,17 +136,17 @@ def invisible_among(
 ) -> frozenset[RevisionKey | SourceKey]:
     """The revisions that do not exist for the caller, and the sources of which none does, in this state."""
     asked = frozenset(names)
-    scope = _live_scope(eligibility.scope, reading) if asked else None
-    if scope is None:
+    held = _held(eligibility, reading) if asked else None
+    if held is None:
         return asked
-    holdings, use = reading.holdings, eligibility.use
+    holdings = reading.holdings
 
     def is_seen(name: RevisionKey | SourceKey) -> bool:
         if isinstance(name, RevisionKey):
             meant = [holdings.facts[name]] if name in holdings.facts else []
         else:
             meant = [facts for facts in relatives([name], holdings) if facts.key.source == name]
-        return any(is_visible(facts, scope=scope, use=use) for facts in meant)
+        return any(exists_for(facts, held) for facts in meant)
 
     return frozenset(name for name in asked if not is_seen(name))
 
@@ -161,21 +164,22 @@ def conclude(checked: Checked, *, told: Told) -> None:
         raise NotContained
 
 
-def _live_scope(scope: Scope, reading: Reading) -> Scope | None:
-    """The scope less what was revoked; None where nothing is left of it."""
-    principal = live_principal(scope.principal, reading.revocations)
-    if principal is None or scope.purpose not in (None, *principal.purposes):
-        return None
-    return replace(scope, principal=principal)
+def _held(eligibility: Eligibility, reading: Reading) -> Held | None:
+    """What the caller still holds in this state; None where nothing is left, or the purpose is not held any more."""
+    purpose = eligibility.scope.purpose
+    held = held_by(
+        eligibility.scope.principal,
+        revocations=reading.revocations,
+        purpose=purpose,
+        drafts=eligibility.use is Use.DRAFT,
+    )
+    return None if held is None or (purpose is not None and not held.values[Dimension.PURPOSE]) else held
 
 
 def _revisions_of(unit_ids: Iterable[str]) -> set[RevisionKey]:
     """The revisions of units. A text that is no unit's id names a revision that nobody has."""
     units = (parse_unit_id(text) or _NO_UNIT for text in unit_ids)
     return {unit.revision_key for unit in units}
-
-
-_NO_UNIT = UnitKey(Namespace(""), "", "", 0)
 
 
 class _Source(msgspec.Struct):

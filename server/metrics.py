@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, generate_latest
 from evidence.budget import Measure
 from evidence.canonical import Json
 from evidence.state import Disposition, Reason, State
-from server.containment import Answer, Checked
+from server.containment import AnswerKind, Checked
 
 LEFT_OUT: Final = (Reason.OMITTED_BUDGET, Reason.OMITTED_DUPLICATE, Reason.OMITTED_POLICY)
 """Why a unit that was selected is not in the packet. Stale revisions and lower ranks were never selected."""
@@ -86,7 +86,7 @@ class Metrics:
             self._refused.labels(measure=measure.value)
         for name in ("packet", "search"):
             self._failed_closed.labels(answer=name)
-        for answer in Answer:
+        for answer in AnswerKind:
             self._checks.labels(answer=answer.value)
             self._violations.labels(answer=answer.value)
 

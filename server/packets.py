@@ -24,7 +24,7 @@ from index.catalog_read import Reading
 from index.compartments import Eligible
 from models.errors import InvalidTemplate, ModelError
 from server.attempts import Authority, Basis
-from server.containment import Answer, NotContained, Told, named_by_packet, require_contained
+from server.containment import AnswerKind, NotContained, Told, named_by_packet, require_contained
 from server.errors import Invalid, Unavailable
 from server.logs import frames
 from server.ranking import Pinned, Ranker, Stage
@@ -155,7 +155,7 @@ class PacketMaker:
     def _require_contained(self, assembled: Assembled, begun_with: Eligible, reading: Reading) -> None:
         """Raise NotContained where the answer names what this caller may not use; `reading`: the state as it is now."""
         require_contained(
-            Answer.PACKET,
+            AnswerKind.PACKET,
             named_by_packet(assembled.response()),
             begun_with=begun_with.usable,
             eligibility=begun_with.eligibility,

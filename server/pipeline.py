@@ -21,7 +21,7 @@ from index.catalog import Catalog
 from index.snapshot import Snapshots
 from server import clock
 from server.attempts import Authority
-from server.containment import Told, untold
+from server.containment import AnswerKind, Checked, Told, conclude, invisible_among, untold
 from server.errors import Invalid
 from server.hits import families
 from server.intake import TextEncoder
@@ -147,19 +147,21 @@ class Pipeline:
         )
         return maker.make(deliver).body
 
-    def overview(self, principal: Principal, *, purpose: str | None) -> Answer:
-        """The body of `GET /v1/catalog`: what is visible, counted; currency and time play no part."""
+    def overview(self, principal: Principal, *, purpose: str | None, told: Told = untold) -> Answer:
+        """The body of `GET /v1/catalog`: what is visible, counted; currency and time play no part. told: as for a
+        search. Raises NotContained where it would count anything else: there is no answer that closes this one."""
         with self._snapshots.pin() as snapshot:
-            eligible = snapshot.resolve(
-                Eligibility(
-                    scope=scope_for(still_granted(principal, snapshot.reading.revocations), purpose=purpose),
-                    use=Use.CURRENT,
-                    at=self.now(),
-                    as_of=None,
-                    subject=None,
-                    filter=Filter(),
-                )
+            eligibility = Eligibility(
+                scope=scope_for(still_granted(principal, snapshot.reading.revocations), purpose=purpose),
+                use=Use.CURRENT,
+                at=self.now(),
+                as_of=None,
+                subject=None,
+                filter=Filter(),
             )
+            eligible = snapshot.resolve(eligibility)
+            outside = invisible_among(eligible.visible, eligibility=eligibility, reading=snapshot.reading)
+            conclude(Checked(answer=AnswerKind.CATALOG, named=len(eligible.visible), outside=len(outside)), told=told)
             counts = snapshot.reading.holdings.unit_counts
             return {
                 "catalog_version": eligible.catalog_version,
@@ -168,6 +170,11 @@ class Pipeline:
                 "units": sum(counts[key] for key in eligible.visible),
                 "families": families(eligible.visible.values()),
             }
+
+    @property
+    def fallback(self) -> str | None:
+        """What serves all requests in place of the first choice, as the `run` block says it."""
+        return self._rows.fallback
 
     def now(self) -> Instant:
         """The moment that a request without `as_of` is judged at."""
@@ -194,5 +201,5 @@ class Pipeline:
             raise Invalid(f"is {k}, at most {settings.max_k} is allowed", path="$.k")
 
     def _run(self, watch: Stopwatch) -> Answer:
-        fallback = watch.fallback or self._rows.fallback
+        fallback = watch.fallback or self.fallback
         return {"device": self.device.type, "fallback": fallback, "milliseconds": watch.milliseconds()}  # type: ignore[dict-item]  # the one place with floats: never hashed

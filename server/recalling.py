@@ -21,7 +21,7 @@ from index.errors import DamagedRecords
 from index.exact_lookup import revisions_of
 from index.live import live_standings
 from index.records import KeptManifest, Records
-from server.containment import Answer, Checked, NotContained, Told, conclude, invisible_among, untold
+from server.containment import AnswerKind, Checked, NotContained, Told, conclude, invisible_among, untold
 from server.errors import NotFound
 from server.record_schemas import AuditQuery
 from server.recording import Recorder
@@ -122,7 +122,7 @@ def _require_contained(manifest: Mapping[str, Json], eligibility: Eligibility, r
     named = named_in(manifest)
     names = named.every_revision() | named.sources
     outside = invisible_among(names, eligibility=eligibility, reading=reading)
-    conclude(Checked(answer=Answer.MANIFEST, named=len(names), outside=len(outside)), told=told)
+    conclude(Checked(answer=AnswerKind.MANIFEST, named=len(names), outside=len(outside)), told=told)
 
 
 def _is_visible(manifest: Mapping[str, Json], eligibility: Eligibility, reading: Reading) -> bool:

@@ -18,6 +18,7 @@ from evidence.errors import InvalidManifest
 from evidence.layers import Layer
 from evidence.replay import Verdict, check_manifest, compare
 from evidence.written_number import MAX_DIGITS, written_number
+from server.containment import Told, untold
 from server.errors import Forbidden, Invalid, RequestError
 from server.parsing import parse
 from server.pipeline import Pipeline
@@ -29,10 +30,12 @@ CodeOf = Callable[[str], bytes | None]
 """Packet id -> the code of its query as the sealed record has it, None where there is no such record."""
 
 
-def replay(pipeline: Pipeline, manifest: object, principal: Principal, *, code_of: CodeOf) -> Verdict:
+def replay(
+    pipeline: Pipeline, manifest: object, principal: Principal, *, code_of: CodeOf, told: Told = untold
+) -> Verdict:
     """Whether the same answer would be given now, and the first layer that differs.
 
-    Raises Invalid for what is no manifest, or one that was changed.
+    told: hears of each answer that was looked through. Raises Invalid for what is no manifest, or one that was changed.
     """
     try:
         recorded = check_manifest(manifest)
@@ -40,7 +43,7 @@ def replay(pipeline: Pipeline, manifest: object, principal: Principal, *, code_o
         if isinstance(request, Layer):
             return Verdict(layer=request)
         try:
-            answer = pipeline.packet(request, principal, code=_code(recorded, pipeline, code_of))
+            answer = pipeline.packet(request, principal, code=_code(recorded, pipeline, code_of), told=told)
         except Forbidden:
             return Verdict(layer=Layer.POLICY)  # the purpose is not granted to this principal
         except Invalid as error:

@@ -84,7 +84,12 @@ async def catalog(request: Request) -> Response:
     """What of the catalog is visible to the caller, counted."""
     principal = await caller(request, granted="search")
     query = read_query(request, CatalogQuery)
-    return await answer(request, principal, lambda pipeline: pipeline.overview(principal, purpose=query.purpose))
+    metrics: Metrics = request.app.state.metrics
+    return await answer(
+        request,
+        principal,
+        lambda pipeline: pipeline.overview(principal, purpose=query.purpose, told=metrics.checked),
+    )
 
 
 @router.get("/health/live", response_model=HealthAnswer, tags=["health"])

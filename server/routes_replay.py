@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from server.metrics import Metrics
 from server.recalling import query_code_of
 from server.recording import Recorder
 from server.replaying import replay
@@ -33,6 +34,9 @@ async def replay_one(request: Request) -> Response:
     def code_of(packet_id: str) -> bytes | None:
         return query_code_of(packet_id, principal, records=recorder.records)
 
+    metrics: Metrics = request.app.state.metrics
     return await answer(
-        request, principal, lambda pipeline: replay(pipeline, body.manifest, principal, code_of=code_of).record()
+        request,
+        principal,
+        lambda pipeline: replay(pipeline, body.manifest, principal, code_of=code_of, told=metrics.checked).record(),
     )

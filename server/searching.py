@@ -10,7 +10,7 @@ from evidence.access import Principal
 from evidence.canonical import Json
 from evidence.state import Disposition
 from server.attempts import Authority, Basis
-from server.containment import Answer, NotContained, Told, named_by_hits, require_contained
+from server.containment import AnswerKind, NotContained, Told, named_by_hits, require_contained
 from server.hits import hit, matched_terms
 from server.ranking import Pinned, Ranker, Stage, degraded, fusion_record
 from server.retrieval import Query, Ranked
@@ -76,7 +76,7 @@ class Searcher:
 
     def _require_contained(self, hits: Sequence[Json], pinned: Pinned) -> None:
         require_contained(
-            Answer.SEARCH,
+            AnswerKind.SEARCH,
             named_by_hits(hits),
             begun_with=pinned.eligible.usable,
             eligibility=pinned.eligible.eligibility,

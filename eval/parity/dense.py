@@ -40,9 +40,11 @@ class Backend:
 
 
 def backends(devices: Iterable[torch.device]) -> list[Backend]:
-    """The products that prove exact here: torch's on each device, and faiss, which multiplies on the CPU."""
+    """The products that prove exact here: torch's on each device, and two that multiply on the CPU."""
     found = [Backend(product=Product.TORCH, device=device) for device in devices if product_self_test(device)]
-    return [*found, Backend(product=Product.FAISS, device=_CPU)] if faiss_self_test() else found
+    if faiss_self_test():
+        found.append(Backend(product=Product.FAISS, device=_CPU))
+    return [*found, Backend(product=Product.COMPILED, device=_CPU)]
 
 
 def integers(backend: Backend, prepared: Sequence[DenseCase]) -> Finding:

@@ -54,14 +54,25 @@ def plan(
     if questions is None:
         most = DRAWN if limit is None else limit
         views = _telling({view: seen_from(view) for view in _views(principal)})[:most]
-        for view in views:
-            asked[view] = draw_questions(reading, seen_from(view), view=view, most=most // len(views))
+        for place, view in enumerate(views):
+            share = most // len(views) + (place < most % len(views))
+            asked[view] = draw_questions(reading, seen_from(view), view=view, most=share)
     else:
         for question in questions[:limit]:
             asked.setdefault(question.view, []).append(question)
     return [
         _part(reading, view, seen_from(view), asked[view], revoked=revoked, own=principal.namespace) for view in asked
     ]
+
+
+def unasked(reading: Reading, principal: Principal, parts: Iterable[Part]) -> tuple[View, ...]:
+    """The views of a principal from which something else is visible than from any that these parts are of."""
+    facts, revoked = reading.facts(), revoked_from(principal, reading.revocations)
+    looked_from = {tuple(part.keys) for part in parts}
+    seen = {
+        view: tuple(visible_part(facts.values(), principal, revoked=revoked, view=view)) for view in _views(principal)
+    }
+    return tuple(view for view in _telling(seen) if seen[view] not in looked_from)
 
 
 def holding(keys: Collection[RevisionKey], unit_counts: Mapping[RevisionKey, int]) -> Holding:
@@ -90,8 +101,8 @@ def _part(
 
 def _views(principal: Principal) -> list[View]:
     """The views that a principal can take, the plainest first."""
-    purposes = [View(purpose=purpose, drafts=False) for purpose in principal.purposes]
-    return [View(purpose=None, drafts=False), *purposes, View(purpose=None, drafts=True)]
+    purposes = (None, *principal.purposes)
+    return [View(purpose=purpose, drafts=drafts) for drafts in (False, True) for purpose in purposes]
 
 
 def _telling(seen: Mapping[View, tuple[RevisionKey, ...]]) -> list[View]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -20,13 +21,14 @@ from fastapi import FastAPI
 
 from eval.errors import Unproved
 from eval.proof.comparing import first_difference
-from eval.proof.plan import Part, holding, plan
+from eval.proof.plan import Part, holding, plan, unasked
 from eval.proof.report import Found, Proof
 from eval.proof.requests import Asked, Question
 from evidence.access import Principal
 from evidence.instant import Instant
 from index.analysis import analyzer_for
 from index.catalog import DATABASE
+from index.errors import NotACatalog
 from index.generation import GENERATIONS, current_name
 from index.records import Records
 from index.snapshot import Snapshot, Snapshots
@@ -45,6 +47,7 @@ from server.tokens import MAX_TOKEN_BYTES, issue
 
 TOKEN_LIFETIME_S = 7 * 86400  # longer than any proof
 RUNS_KEPT = 1000  # of the records of each side, which go with the folder
+_OVERLOADED = frozenset({429, 503})
 ROOM_BYTES = 64 << 20  # for records and what SQLite keeps beside its files
 
 Progress = Callable[[str, int, int], None]  # step, done, of how many
@@ -83,11 +86,14 @@ def prove(
                     progress("compare answers", answered, total)
             _require_still(full.pipeline, snapshot)
             shutil.rmtree(copy)
+        if HTTPStatus.OK not in tally.statuses:
+            raise Unproved(f"no request was answered: {_counted(tally.statuses)}; errors alone prove nothing")
         return Proof(
             sub=principal.sub,
             tenant=principal.tenant,
             of=holding(reading.facts(), reading.holdings.unit_counts),
             views=tuple(part.viewed for part in parts),
+            not_asked=unasked(reading, principal, parts),
             statuses=dict(sorted(tally.statuses.items())),
             size_bytes=tally.size_bytes,
             differing=tally.differing,
@@ -119,7 +125,12 @@ class _Tally:
     first: Found | None = None
 
     def add(self, asked: Asked, one: HttpResponse, other: HttpResponse) -> None:
-        """Compare two responses to the same request. Raises Unproved where neither is an answer."""
+        """Compare two responses to one request. Raises Unproved for an overload, and where neither is an answer."""
+        if _OVERLOADED.intersection((one.status, other.status)):
+            raise Unproved(
+                f"{asked.route} ({asked.what}) met an overload: status {one.status} over the whole catalog,"
+                f" {other.status} over what is visible; run the proof again when this machine has less to do"
+            )
         difference = first_difference(one, other)
         if difference is not None:
             self.differing += 1
@@ -145,7 +156,13 @@ def _compare(part: Part, full: _Side, visible: _Side, tally: _Tally) -> Iterator
 def _beside(directory: Path) -> Iterator[Path]:
     """A folder beside the catalog, for its owner alone, that is gone at the end."""
     place = directory.resolve()
-    folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.proof-", dir=place.parent))
+    if not (place / DATABASE).is_file():
+        raise NotACatalog(directory)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.proof-", dir=place.parent))
+    except OSError as error:
+        problem = f"what is visible would be built here, beside the catalog: {error.strerror}"
+        raise StartError(f"{place.parent}: {problem}") from None
     try:
         yield folder
     finally:
@@ -168,6 +185,10 @@ def _side(directory: Path, principal: Principal, *, settings: Settings, at: Inst
         recorder = Recorder(kept, pipeline.catalog, max_runs=RUNS_KEPT, max_days=longest, clock=lambda: at)
         app = create_app(settings, pipeline=pipeline, recorder=recorder, key=key)
         yield _Side(app=app, pipeline=pipeline, token=token)
+
+
+def _counted(statuses: Counter[int]) -> str:
+    return ", ".join(f"{number} with status {status}" for status, number in sorted(statuses.items()))
 
 
 def _standing_still() -> Stopwatch:

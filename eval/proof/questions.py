@@ -4,6 +4,7 @@ Those of a file, a line each: plain text, or JSON. Without a file some that are 
 same ones every time; nothing is ever drawn from what is hidden.
 """
 
+import codecs
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,18 +36,17 @@ _CHARACTERS = 200  # for scripts that write no spaces
 
 
 def read_questions(path: Path, *, principal: Principal, settings: Settings) -> list[Question]:
-    """The questions of a file, in its order: JSON lines where its first line that is not blank begins with `{`.
+    """The questions of a file, in its order. A line that begins with `{` is JSON; any other is a query as it stands.
 
     A line of JSON holds fields of `POST /v1/packets`, `query` among them, or is a query of a BEIR folder (`_id` and
     `text`). Raises SourceFileError naming line and JSON path, also for what every request would be refused for: more
     than the settings allow, or a purpose that `principal` does not hold.
     """
     questions = []
-    as_json: bool | None = None
     for place, line in _lines(path, most=settings.max_body_bytes):
-        if as_json is None:
-            as_json = line.startswith(b"{")
-        written, sent = _of_json(place, line) if as_json else _of_text(place, line)
+        if line.startswith(codecs.BOM_UTF8):
+            raise SourceFileError(place, problem="starts with a byte order mark; send UTF-8 without one")
+        written, sent = _of_json(place, line) if line.startswith(b"{") else _of_text(place, line)
         try:
             _check(written, principal=principal, settings=settings)
         except Invalid as error:

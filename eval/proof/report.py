@@ -46,12 +46,16 @@ class Viewed:
 
     def line(self, of: Holding) -> str:
         """The view for people."""
-        purpose = "no purpose" if self.view.purpose is None else f"purpose {self.view.purpose}"
         return (
-            f"{purpose}{', drafts too' if self.view.drafts else ''}: {self.visible.sources} of"
+            f"{_named(self.view)}: {self.visible.sources} of"
             f" {counted(of.sources, 'source')} visible, {self.visible.units} of {counted(of.units, 'unit')};"
             f" {self.queries} {'query' if self.queries == 1 else 'queries'}"
         )
+
+
+def _named(view: View) -> str:
+    purpose = "no purpose" if view.purpose is None else f"purpose {view.purpose}"
+    return f"{purpose}, drafts too" if view.drafts else purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,7 @@ class Found:
 class Proof:
     """What came of it. of: what the whole catalog holds. statuses: HTTP status -> answers over the whole catalog.
 
+    not_asked: views from which the principal sees something else, and that no question took.
     size_bytes: of the bodies compared, counted once. differing: answers that are not the same on both sides.
     """
 
@@ -91,6 +96,7 @@ class Proof:
     tenant: str | None
     of: Holding
     views: tuple[Viewed, ...]
+    not_asked: tuple[View, ...]
     statuses: Mapping[int, int]
     size_bytes: int
     differing: int
@@ -108,6 +114,7 @@ class Proof:
             "principal": {"sub": self.sub, "tenant": self.tenant},
             "catalog": self.of.record(),
             "views": [viewed.record() for viewed in self.views],
+            "views_not_asked": [{"purpose": view.purpose, "drafts": view.drafts} for view in self.not_asked],
             "answers": self.answers,
             "bytes": self.size_bytes,
             "statuses": {str(status): number for status, number in self.statuses.items()},
@@ -129,5 +136,6 @@ class Proof:
             *(f"  {viewed.line(self.of)}" for viewed in self.views),
             f"compared {counted(self.answers, 'answer')}, {counted(self.size_bytes, 'byte')} of bodies: {statuses}",
             *verdict,
+            *(f"not asked: {_named(view)}, where something else is visible" for view in self.not_asked),
             f"not compared: {'; '.join(LEFT_OUT)}",
         ]

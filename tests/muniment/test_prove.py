@@ -106,12 +106,27 @@ def test_the_report_as_json_says_all_that_was_compared(
         "principal": {"sub": "ann", "tenant": "blue"},
         "catalog": {"sources": 14, "units": 14},
         "views": [{"purpose": "repair", "drafts": False, "visible": {"sources": 3, "units": 3}, "queries": 1}],
+        "views_not_asked": [],
         "answers": 16,
         "statuses": {"200": 16},
         "differing": 0,
         "first": None,
         "not_compared": NOT_COMPARED.removeprefix("not compared: ").split("; "),
     }
+
+
+@pytest.mark.usefixtures("words")
+def test_a_report_that_nobody_reads_is_not_taken_for_a_difference(
+    made: Path, blue: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("muniment.prove.print_json", closed)
+
+    ran = run(capsys, "prove", made, "--as", blue, "--limit", "1", "--json")
+    assert ran.status == 2
+    assert ran.err.splitlines()[-1] == "muniment: nobody reads the report: its pipe was closed"
 
 
 @pytest.mark.usefixtures("words")
@@ -183,6 +198,28 @@ def test_a_signal_ends_a_proof_and_leaves_nothing_behind(
     assert seen == [2]
     assert list(directory.parent.iterdir()) == [directory]
     assert signal.getsignal(number) == before
+
+
+@pytest.mark.usefixtures("words")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_does_not_keep_what_was_built(
+    number: signal.Signals, made: Path, blue: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "kept" / "catalog"
+    shutil.copytree(made, directory)
+    remove = shutil.rmtree
+
+    def end(*_: object) -> None:
+        signal.raise_signal(number)
+
+    def impatient(path: Path) -> None:
+        signal.raise_signal(number)
+        remove(path)
+
+    with mock.patch.object(proving, "first_difference", end), mock.patch("shutil.rmtree", impatient):
+        ran = run(capsys, "prove", directory, "--as", blue, "--limit", "1")
+    assert ran.status == 128 + number
+    assert list(directory.parent.iterdir()) == [directory]
 
 
 def test_the_help_says_what_is_not_compared_and_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

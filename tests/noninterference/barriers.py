@@ -9,11 +9,14 @@ from enum import StrEnum
 from typing import Any
 from unittest import mock
 
+import evidence.eligibility
 import index.compartments
+import index.live
 import server.attempts
 import server.citing
 import server.containment
 import server.gate
+import server.pipeline
 import server.recalling
 from evidence.eligibility import Eligibility, Standing
 from evidence.identity import RevisionKey
@@ -37,6 +40,17 @@ def broken(*barriers: Barrier) -> Iterator[None]:
         for barrier in barriers:
             for patched, name, wrong in _BROKEN[barrier]:
                 stack.enter_context(mock.patch.object(patched, name, wrong))
+        yield
+
+
+@contextmanager
+def shared_rules_broken() -> Iterator[None]:
+    """With every revision visible to everybody by the rules that both gates go by, for as long as this lasts."""
+    with ExitStack() as stack:
+        for module in (evidence.eligibility, index.compartments):
+            stack.enter_context(mock.patch.object(module, "admits", return_value=True))
+        for module in (evidence.eligibility, index.compartments, index.live):
+            stack.enter_context(mock.patch.object(module, "is_visible", return_value=True))
         yield
 
 
@@ -70,6 +84,7 @@ _BROKEN: dict[Barrier, tuple[tuple[Any, str, Any], ...]] = {
         (Views, "epoch", lambda *_: "sha256:" + "0" * 64),
     ),
     Barrier.CONTAINMENT: tuple(
-        (module, "conclude", _only_tell) for module in (server.containment, server.citing, server.recalling)
+        (module, "conclude", _only_tell)
+        for module in (server.containment, server.citing, server.recalling, server.pipeline)
     ),
 }

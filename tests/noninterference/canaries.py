@@ -54,7 +54,7 @@ class Heard:
     def seen_by_caller(self) -> list[str]:
         """The canaries in responses: headers and bodies."""
         parts = [b"".join((*sum(one.headers, ()), one.body)).decode() for one in self.responses]
-        return [word for part in parts for word in FOUND.findall(part) if word.startswith(CANARY)]
+        return [word for part in parts for word in FOUND.findall(part) if word.lower().startswith(CANARY)]
 
     def seen_by_operator(self) -> list[str]:
         """The canaries, the caller's own words and their tokens in what a server says of itself."""

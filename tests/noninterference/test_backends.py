@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from index import faiss_scan
+from server.searchable import SearchableRows
 from tests.noninterference import relations_of_backends
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.histories_suite import BACKENDS
+from tests.noninterference.relations import Relation
+from tests.noninterference.suite import IN_EVERY_RUN, SUITE
 
-WORLDS = 14
 BY_HAND = 3
 
 
 def test_a_world_answers_alike_by_every_backend_of_this_machine(bench: Bench) -> None:
-    BACKENDS(bench, WORLDS)
+    SUITE[Relation.M4](bench, IN_EVERY_RUN[Relation.M4])
 
 
 def _only_so_many(index: Any, queries: Any, tile: Any, shortlist: Any, k: int) -> None:
@@ -32,6 +34,14 @@ def test_a_product_that_chooses_among_equals_is_noticed(bench: Bench, monkeypatc
     monkeypatch.setattr(faiss_scan, "offer_found", _only_so_many)
 
     with pytest.raises(Difference):
+        BACKENDS(bench, BY_HAND)
+
+
+def test_a_fallback_that_is_not_told_is_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R15."""
+    monkeypatch.setattr(SearchableRows, "fallback", None)
+
+    with pytest.raises(Difference, match="in the end the fallback is None"):
         BACKENDS(bench, BY_HAND)
 
 

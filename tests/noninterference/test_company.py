@@ -15,7 +15,9 @@ from server.retrieval import Query
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.clients import Leaving, Moment
 from tests.noninterference.company_suite import COMPANY, offered
+from tests.noninterference.relations import Relation
 from tests.noninterference.relations_of_company import Company, Guest, alone_and_in_company
+from tests.noninterference.suite import IN_EVERY_RUN, SUITE
 from tests.noninterference.world import Asked, Viewpoint, World
 from tests.worlds import principal, record
 
@@ -38,7 +40,7 @@ def of_tenant(number: int, **more: Any) -> Asked:
 
 def test_a_request_gets_in_company_what_it_gets_alone(bench: Bench) -> None:
     """R6, R10: neighbours of every kind, in every place, some of whom leave or write meanwhile."""
-    COMPANY(bench, 40)
+    SUITE[Relation.M3](bench, IN_EVERY_RUN[Relation.M3])
 
 
 @pytest.mark.soak

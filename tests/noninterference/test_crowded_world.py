@@ -22,18 +22,17 @@ VIEWS = (
     Viewpoint(who=principal("blue", roles=("technician",), purposes=("repair",)), purpose="repair"),
     Viewpoint(who=principal(None)),
 )
-VISIBLE, HIDDEN = 60, 260
 
 
 def sentences(chance: Random, count: int) -> str:
     return " ".join(" ".join(chance.choices(WORDS, k=9)).capitalize() + "." for _ in range(count))
 
 
-def crowded(view: Viewpoint, queries: list[str]) -> World:
-    """Sixty records of the caller's, some of them restricted or public, among 260 others."""
+def crowded(view: Viewpoint, queries: list[str], *, visible: int, hidden_ones: int) -> World:
+    """So many records of the caller's, some of them restricted or public, among so many others."""
     chance, kept = Random(1), Records()
     seen: list[Record] = []
-    for number in range(VISIBLE):
+    for number in range(visible):
         tenant = None if number % 3 == 0 else "blue"
         access: dict[str, Any] = {"roles": ["technician"]} if number % 5 == 0 else {}
         text, title = sentences(chance, chance.randint(1, 9)), " ".join(chance.choices(WORDS, k=3))
@@ -53,7 +52,7 @@ def crowded(view: Viewpoint, queries: list[str]) -> World:
             hiding=chance.choice(ways),
             variant=number,
         )
-        for number in range(HIDDEN)
+        for number in range(hidden_ones)
     ]
     records = [*seen, *others]
     chance.shuffle(records)
@@ -84,9 +83,19 @@ def asked(view: Viewpoint, queries: list[str]) -> list[Asked]:
     ]
 
 
-def test_hundreds_of_hidden_records_change_not_one_byte(bench: Bench) -> None:
+def drawn_queries() -> list[str]:
     chance = Random(7)
-    queries = [" ".join(chance.choices(WORDS, k=chance.randint(1, 6))) for _ in range(12)]
+    return [" ".join(chance.choices(WORDS, k=chance.randint(1, 6))) for _ in range(12)]
+
+
+def test_hundreds_of_hidden_records_change_not_one_byte(bench: Bench) -> None:
+    queries = drawn_queries()
 
     for view in VIEWS:
-        visible_only(bench, crowded(view, queries), view, asked(view, queries))
+        visible_only(bench, crowded(view, queries, visible=60, hidden_ones=260), view, asked(view, queries))
+
+
+def test_a_thousand_hidden_records_beside_a_visible_one_change_not_one_byte(bench: Bench) -> None:
+    queries, view = drawn_queries(), VIEWS[0]
+
+    visible_only(bench, crowded(view, queries, visible=1, hidden_ones=1000), view, asked(view, queries))

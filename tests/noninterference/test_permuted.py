@@ -11,13 +11,14 @@ from index.segments import Segments
 from index.selection import Ranking
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.histories_suite import PERMUTED
+from tests.noninterference.relations import Relation
+from tests.noninterference.suite import IN_EVERY_RUN, SUITE
 
-WORLDS = 40
 BY_HAND = 3
 
 
 def test_a_world_answers_alike_in_whatever_way_it_came_in(bench: Bench) -> None:
-    PERMUTED(bench, WORLDS)
+    SUITE[Relation.M5](bench, IN_EVERY_RUN[Relation.M5])
 
 
 def test_a_cut_in_each_generation_before_they_meet_is_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

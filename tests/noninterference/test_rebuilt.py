@@ -18,13 +18,14 @@ from server.searchable import SearchableRows
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.corner_histories import lived_by_hand
 from tests.noninterference.histories_suite import REBUILT
+from tests.noninterference.relations import Relation
+from tests.noninterference.suite import IN_EVERY_RUN, SUITE
 
-HISTORIES = 40
 BY_HAND = sum(1 for _ in lived_by_hand())
 
 
 def test_what_lived_answers_as_what_is_built_from_what_is_left(bench: Bench) -> None:
-    REBUILT(bench, HISTORIES)
+    SUITE[Relation.M2](bench, IN_EVERY_RUN[Relation.M2])
 
 
 def _kept_for_equal_ranges(self: SearchableRows, segments: Segments, ranges: RowRanges) -> ScopeStatistics:

@@ -17,8 +17,10 @@ from server.recording import Recorder
 from tests.noninterference.application import Application, running
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.company_suite import in_sessions
+from tests.noninterference.relations import Relation
 from tests.noninterference.relations_of_sessions import Session, Turn, undisturbed
 from tests.noninterference.strangers import Stranger
+from tests.noninterference.suite import IN_EVERY_RUN, SUITE
 from tests.noninterference.world import Asked, Viewpoint, World
 from tests.worlds import principal, record
 
@@ -48,7 +50,7 @@ def held(bench: Bench, *requests: Asked, few_runs: bool = False) -> None:
 
 def test_a_session_goes_on_as_if_nobody_else_did_anything(bench: Bench) -> None:
     """R6, R29, R35: strangers act before every request and at every stage of it."""
-    in_sessions(bench, 40)
+    SUITE[Relation.M6](bench, IN_EVERY_RUN[Relation.M6])
 
 
 @pytest.mark.soak

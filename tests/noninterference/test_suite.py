@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from evidence.access import Label, Scope, admits
 from evidence.identity import PUBLIC
@@ -15,8 +16,8 @@ from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.generators import Case, hidden_part
 from tests.noninterference.hidden_shapes import Hiding, Shape, hidden
 from tests.noninterference.relations import Relation
-from tests.noninterference.suite import SUITE
-from tests.noninterference.trying import over_cases
+from tests.noninterference.suite import IN_EVERY_RUN, SUITE
+from tests.noninterference.trying import over, over_cases
 
 
 def over_everything(postings: Any, lengths: Any, *, ranges: RowRanges, formula: Any) -> Any:
@@ -47,6 +48,20 @@ def test_as_many_cases_are_tried_as_were_asked_for_and_none_twice() -> None:
 
     over_cases(tried.append, 300, shrink=True)
     assert len(tried) == len(set(map(repr, tried))) == 300
+
+
+def test_an_ordinary_run_tries_more_than_five_hundred_worlds_by_every_relation() -> None:
+    assert IN_EVERY_RUN.keys() == SUITE.keys()
+    assert sum(IN_EVERY_RUN.values()) > 500
+    assert min(IN_EVERY_RUN[relation] for relation in (Relation.M1, Relation.M2, Relation.M5, Relation.M7)) >= 40
+
+
+def test_fewer_cases_than_were_asked_for_are_an_error() -> None:
+    tried: list[bool] = []
+
+    with pytest.raises(AssertionError, match="only 2 of 9 cases"):
+        over(tried.append, 9, first=(), drawn=st.booleans())
+    assert sorted(tried) == [False, True]
 
 
 def test_the_same_cases_are_tried_in_every_run() -> None:

@@ -23,7 +23,7 @@ from index.catalog import Catalog
 from server.ranking import Stage
 from tests.noninterference import building
 from tests.noninterference.application import Application, running
-from tests.noninterference.barriers import Barrier, alone, broken
+from tests.noninterference.barriers import Barrier, alone, broken, shared_rules_broken
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.generated_requests import handle_of
 from tests.noninterference.relations import Relation
@@ -160,6 +160,33 @@ def test_with_no_barrier_left_it_leaks(opened: Application, probe: Probe) -> Non
 
     assert probe.needle in shown(body)
     assert body["disposition"] == "accepted"
+
+
+@pytest.mark.parametrize("probe", (SEARCHES | EVIDENCE).values(), ids=SEARCHES | EVIDENCE)
+def test_where_the_rules_that_both_gates_share_admit_everybody_the_look_at_the_answer_holds(
+    opened: Application, probe: Probe
+) -> None:
+    """It decides by a second set of rules what exists for a caller."""
+    with shared_rules_broken():
+        body = answer(opened, probe.asked)
+
+    assert probe.needle not in shown(body)
+    assert body["disposition"] == "failed-closed"
+
+
+def test_what_the_catalog_counts_is_held_back_where_the_shared_rules_admit_everybody(opened: Application) -> None:
+    with shared_rules_broken():
+        response = opened.ask(ANN.catalog())
+
+    assert response.status == 500
+
+
+def test_without_the_second_set_of_rules_a_fault_in_the_first_leaks(opened: Application) -> None:
+    """So that the two tests above can fail."""
+    with shared_rules_broken(), broken(Barrier.CONTAINMENT):
+        leaking = [name for name, probe in ALL.items() if probe.needle in shown(answer(opened, probe.asked))]
+
+    assert leaking == list(ALL)
 
 
 @pytest.mark.parametrize("barrier", Barrier)

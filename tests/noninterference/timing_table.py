@@ -15,10 +15,14 @@ _HEADER = ("differs", "what was timed", "n", "t", "difference", "AUC", f"AUC of 
 
 def table(findings: Sequence[Finding]) -> str:
     """The findings as a Markdown table, a row for each kind of time, and what is not claimed."""
-    rows = [_row(finding, kind, told) for finding in findings for kind, told in finding.told.items()]
-    lines = [_line(_HEADER), _line(["---"] * len(_HEADER)), *map(_line, rows)]
+    lines = [_line(_HEADER), _line(["---"] * len(_HEADER)), *(row for finding in findings for row in rows(finding))]
     limits = f"The limits: |t| below {T_LIMIT}, and an AUC of at most {AUC_LIMIT}. The goal is n = {GOAL_N:,}."
     return "\n".join([*lines, "", limits, NOT_CLAIMED, ""])
+
+
+def rows(finding: Finding) -> list[str]:
+    """A row of the table for each kind of time."""
+    return [_line(_row(finding, kind, told)) for kind, told in finding.told.items()]
 
 
 def record(findings: Sequence[Finding]) -> list[dict[str, object]]:

@@ -39,7 +39,7 @@ def over(
     hold: Callable[[Tried], None], worlds: int, *, first: Iterable[Tried], drawn: st.SearchStrategy[Tried]
 ) -> None:
     """Call `hold` with so many cases of any kind, no two alike: `first` in order, then drawn ones. The first Difference
-    ends it."""
+    ends it. Raises AssertionError where there were fewer."""
     by_hand = list(islice(first, worlds))
     met = set(map(repr, by_hand))
     raised: list[Difference] = []
@@ -70,6 +70,8 @@ def over(
             raise
 
     each()
+    if len(met) < worlds:
+        raise AssertionError(f"only {len(met)} of {worlds} cases were found that are not alike")
 
 
 def _smaller(hold: Callable[[Case], None], case: Case, difference: Difference) -> tuple[Case, Difference]:

@@ -13,7 +13,7 @@ from evidence.access import Label
 from evidence.grants import Dimension, Grant, Subject
 from evidence.identity import RevisionKey, SourceKey
 from index.catalog import Catalog
-from server.containment import Answer, Checked, NotContained, named_by_hits, named_by_packet, require_contained
+from server.containment import AnswerKind, Checked, NotContained, named_by_hits, named_by_packet, require_contained
 from server.parsing import parse
 from server.pipeline import Pipeline
 from server.ranking import Stage
@@ -34,11 +34,11 @@ from tests.server.kinds_held_back import (
 )
 from tests.worlds import build, opened
 
-SURFACES: dict[str, tuple[Answer, dict[str, Any]]] = {
-    "search": (Answer.SEARCH, {"k": 50}),
-    "narrow": (Answer.PACKET, {"strategy": "narrow", "k": 50}),
-    "auto": (Answer.PACKET, {"strategy": "auto", "k": 50}),
-    "broad": (Answer.PACKET, {"strategy": "broad"}),
+SURFACES: dict[str, tuple[AnswerKind, dict[str, Any]]] = {
+    "search": (AnswerKind.SEARCH, {"k": 50}),
+    "narrow": (AnswerKind.PACKET, {"strategy": "narrow", "k": 50}),
+    "auto": (AnswerKind.PACKET, {"strategy": "auto", "k": 50}),
+    "broad": (AnswerKind.PACKET, {"strategy": "broad"}),
 }
 
 
@@ -52,7 +52,7 @@ def ask(pipeline: Pipeline, surface: str, told: list[Checked], **more: Any) -> d
     """The body of an answer, as JSON has it."""
     answer, fields = SURFACES[surface]
     body = {**ASKED, **fields, **more}
-    if answer is Answer.SEARCH:
+    if answer is AnswerKind.SEARCH:
         found = pipeline.search(parse(body, SearchRequest), ANN, told=told.append)
     else:
         found = pipeline.packet(parse(body, PacketRequest), ANN, told=told.append)
@@ -154,7 +154,7 @@ class Looked:
         with self.catalog.read() as reading:
             try:
                 require_contained(
-                    Answer.PACKET,
+                    AnswerKind.PACKET,
                     named_by_packet(self.body),
                     begun_with=self._eligible.usable,
                     eligibility=self._eligible.eligibility,

@@ -17,6 +17,7 @@ from evidence.identity import SourceKey
 from index.catalog import Catalog
 from server.logs import set_up_logs
 from tests.evidence_contract.over_http import Caller, served
+from tests.noninterference.barriers import Barrier, broken
 from tests.server.kinds_held_back import ANN, ASKED, BLUE, CANARY, HELD_BACK, RED, admitted, build_kinds, everything
 from tests.worlds import principal
 
@@ -67,7 +68,33 @@ def test_each_kind_of_answer_is_counted_once_it_was_looked_through(caller: Calle
     found = caller.post(ANN, "/v1/citations/validate", citation(packet["packet"])).json()
 
     assert {result["verdict"] for result in found["results"]} == {"valid"}
-    assert numbers(caller) == {"checks search": 1, "checks packet": 1, "checks citations": 1, "checks manifest": 1}
+    assert caller.get(ANN, "/v1/catalog").json()["sources"]
+    assert numbers(caller) == {
+        f"checks {answer}": 1 for answer in ("search", "packet", "citations", "manifest", "catalog")
+    }
+
+
+def test_a_replay_is_looked_through_and_counted_as_the_packet_that_it_makes(caller: Caller) -> None:
+    manifest = caller.packet(ANN, ASKED)["manifest"]
+    found = caller.post(ANN, "/v1/manifests/replay", {"manifest": manifest}).json()
+
+    assert found["verdict"] == "identical"
+    assert numbers(caller) == {"checks packet": 2}
+
+
+def test_a_catalog_that_would_count_what_is_hidden_is_held_back(
+    caller: Caller, lines: Callable[[], list[dict[str, Any]]]
+) -> None:
+    """The gate before ranking is what it is counted by."""
+    lines()
+
+    with broken(Barrier.RANKING):
+        response = caller.get(ANN, "/v1/catalog")
+
+    assert response.status_code == 500
+    assert CANARY not in response.text
+    assert numbers(caller) == {"checks catalog": 1, "violations catalog": 1}
+    assert [line["answer"] for line in lines()] == ["catalog"]
 
 
 @pytest.mark.parametrize(("path", "answer"), [("/v1/search", "search"), ("/v1/packets", "packet")])

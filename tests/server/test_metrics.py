@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 import server.serving
 from server.admin import admin_listener
 from server.app import create_app
-from server.containment import Answer, Checked
+from server.containment import AnswerKind, Checked
 from server.errors import StartError
 from server.keys import SigningKey, load_key
 from server.metrics import Metrics
@@ -140,14 +140,17 @@ def test_an_answer_that_was_held_back_is_counted_beside_those_that_were_looked_t
     """A rate of violations needs the number of checks beside it."""
     metrics = Metrics()
     for outside in (0, 0, 2):
-        metrics.checked(Checked(answer=Answer.PACKET, named=3, outside=outside))
-    metrics.checked(Checked(answer=Answer.MANIFEST, named=3, outside=0))
+        metrics.checked(Checked(answer=AnswerKind.PACKET, named=3, outside=outside))
+    metrics.checked(Checked(answer=AnswerKind.MANIFEST, named=3, outside=0))
 
     assert {name: number for name, number in numbers_of(metrics).items() if "_containment_" in name} == {
-        **{f'muniment_containment_checks_total{{answer="{answer}"}}': 0 for answer in ("search", "citations")},
+        **{
+            f'muniment_containment_checks_total{{answer="{answer}"}}': 0
+            for answer in ("search", "citations", "catalog")
+        },
         **{
             f'muniment_containment_violations_total{{answer="{answer}"}}': 0
-            for answer in ("search", "citations", "manifest")
+            for answer in ("search", "citations", "manifest", "catalog")
         },
         'muniment_containment_checks_total{answer="packet"}': 3,
         'muniment_containment_checks_total{answer="manifest"}': 1,

@@ -29,14 +29,16 @@ def planned(directory: Path, who: Principal = ANN, **more: Any) -> list[Part]:
 def test_each_view_that_shows_something_else_is_taken_and_counted(made: Path) -> None:
     """By hand. To Ann: P-1, B-1, B-2, B-6, B-7, B-20, B-30 and B-40; the purpose repair adds B-4, drafts add B-5. The
     purpose audit was revoked, so that it shows what no purpose does, and so was the role that B-9 asks for."""
-    found = [part.viewed for part in planned(made, limit=9)]
+    found = [part.viewed for part in planned(made, limit=12)]
 
     assert [(one.view, one.visible, one.queries) for one in found] == [
         (View(purpose=None, drafts=False), Holding(sources=8, units=9), 3),
         (View(purpose="repair", drafts=False), Holding(sources=9, units=10), 3),
         (View(purpose=None, drafts=True), Holding(sources=9, units=10), 3),
+        (View(purpose="repair", drafts=True), Holding(sources=10, units=11), 3),
     ]
     assert [part.viewed.view.purpose for part in planned(made, limit=2)] == [None, "repair"]
+    assert sum(part.viewed.queries for part in planned(made, limit=10)) == 10
 
 
 def test_questions_of_one_view_are_asked_of_one_catalog_and_a_limit_keeps_the_first(made: Path) -> None:

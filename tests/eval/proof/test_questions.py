@@ -21,13 +21,15 @@ def read(folder: Path, content: str | bytes) -> list[Question]:
 
 
 def test_each_line_of_text_that_is_not_blank_is_a_query(tmp_path: Path) -> None:
-    found = read(tmp_path, '\n  drum latch\r\n\t\n{"query": 1} is text here\nGrüße\n')
+    found = read(tmp_path, "\n  drum latch\r\n\t\n[1] is text here\nGrüße\n")
 
-    assert [one.body for one in found] == [
-        {"query": "drum latch"},
-        {"query": '{"query": 1} is text here'},
-        {"query": "Grüße"},
-    ]
+    assert [one.body for one in found] == [{"query": "drum latch"}, {"query": "[1] is text here"}, {"query": "Grüße"}]
+
+
+def test_text_and_json_may_stand_in_one_file_each_read_as_what_it_is(tmp_path: Path) -> None:
+    found = read(tmp_path, 'drum latch\n{"query": "latch", "purpose": "repair"}\n')
+
+    assert [one.body for one in found] == [{"query": "drum latch"}, {"query": "latch", "purpose": "repair"}]
 
 
 def test_lines_of_json_are_bodies_or_queries_of_beir(tmp_path: Path) -> None:
@@ -49,9 +51,8 @@ def test_lines_of_json_are_bodies_or_queries_of_beir(tmp_path: Path) -> None:
     ("line", "path", "problem"),
     [
         ('{"query": ', "$", "not JSON"),
-        ("plain text", "$", "not JSON"),
+        ('{"query": 1} is no text', "$", "not JSON"),
         ('{"query": "a", "query": "b"}', "$.query", "duplicate key"),
-        ("[1]", "$", "object"),
         ("{}", "$.query", "is required"),
         ('{"query": 7}', "$.query", "string"),
         ('{"query": ""}', "$.query", "at least 1 character"),
@@ -82,6 +83,7 @@ def test_a_bad_line_is_refused_by_line_and_path_and_never_quoted(
         (b"", 1, "holds no query"),
         (b"\n \n", 1, "holds no query"),
         (b"good\n\xff\n", 2, "not UTF-8"),
+        (b'\xef\xbb\xbf{"query": "good"}\n', 1, "byte order mark"),
         (b"good\n" + b"a" * 41, 2, "at most 40"),
         (b"good\na\x00b", 2, "NUL"),
         (b"good\n" + b"a" * 501, 2, "more than 500 bytes"),

@@ -14,7 +14,7 @@ from index.snapshot import _RequestKey, _ScopeKey
 from server.queries import Asker, QueryReader
 from server.retrieval import Codes, Query
 from server.schemas import Channel
-from tests.noninterference.mutants.mutant import Mutant
+from tests.noninterference.mutants.mutant import Mutant, Oracle
 from tests.noninterference.mutants.replacing import replacing
 from tests.noninterference.relations import Relation
 
@@ -55,7 +55,7 @@ SHARED_CODES = Mutant(
     number=17,
     name="query codes shared between callers",
     what="a query that anybody asked before is not encoded again; counted encodings stand in for time",
-    killer="encoder spy",
+    killer=Oracle.ENCODER_SPY,
     switched_on=replacing(QueryReader, "read", _read_for_anyone),
 )
 CACHES = (

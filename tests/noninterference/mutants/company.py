@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from models.forward import RowRunner
 from models.tokenizer import TokenRow
-from tests.noninterference.mutants.mutant import Mutant
+from tests.noninterference.mutants.mutant import Mutant, Oracle
 
 COMPANY_S = 0.2  # how long the first one waits for a second
 SIZES = (1, 8, 32)
@@ -79,7 +79,7 @@ MIXED_BATCHES = Mutant(
     number=22,
     name="reranker batch that mixes tenants",
     what="rows of requests that are under way together are padded and run together",
-    killer="reranker spy",
+    killer=Oracle.RERANKER_SPY,
     switched_on=_batching_over_requests,
 )
 COMPANY = (MIXED_BATCHES,)

@@ -7,7 +7,7 @@ from evidence.sealed import Finding
 from index.catalog_read import Reading
 from server import recording
 from server.unauthorized import NamedExactly, _matching, find_unauthorized
-from tests.noninterference.mutants.mutant import Mutant
+from tests.noninterference.mutants.mutant import Mutant, Oracle
 from tests.noninterference.mutants.replacing import replacing
 
 
@@ -25,7 +25,7 @@ NAMED_IN_LOG = Mutant(
     number=24,
     name="a foreign document's id in the log",
     what="a line at the default level names the source that would have filled a role",
-    killer="canary",
+    killer=Oracle.CANARY,
     switched_on=replacing(recording, "find_unauthorized", _find_and_tell),
 )
 TELEMETRY = (NAMED_IN_LOG,)

@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from tests.noninterference import test_canaries, test_query_codes, test_reranker_batches
 from tests.noninterference.bench import Bench, Difference
 from tests.noninterference.callers_suite import OTHERS
 from tests.noninterference.company_suite import SESSION
-from tests.noninterference.histories_suite import PERMUTED, REBUILT
+from tests.noninterference.mutants.caches import SHARED_CODES
+from tests.noninterference.mutants.company import MIXED_BATCHES
 from tests.noninterference.mutants.every import MUTANTS
-from tests.noninterference.mutants.mutant import Mutant
+from tests.noninterference.mutants.mutant import Mutant, Oracle
 from tests.noninterference.mutants.table import table
+from tests.noninterference.mutants.telemetry import NAMED_IN_LOG
 from tests.noninterference.relations import Relation
 from tests.noninterference.suite import SUITE
 from tests.noninterference.world import Viewpoint, World
@@ -35,13 +38,13 @@ def after_and_among_strangers(bench: Bench, worlds: int) -> None:
         SESSION(bench, tried)
 
 
-TRIED: Mapping[Relation, Callable[[Bench, int], None]] = {
-    Relation.M1: SUITE[Relation.M1],
-    Relation.M2: REBUILT,
-    Relation.M5: PERMUTED,
-    Relation.M6: after_and_among_strangers,
-    Relation.M7: SUITE[Relation.M7],
+TRIED: Mapping[Relation, Callable[[Bench, int], None]] = {**SUITE, Relation.M6: after_and_among_strangers}
+FOUND_OTHERWISE = {
+    SHARED_CODES: (Oracle.ENCODER_SPY, test_query_codes.test_codes_that_are_shared_are_noticed),
+    MIXED_BATCHES: (Oracle.RERANKER_SPY, test_reranker_batches.test_batches_that_mix_tenants_are_noticed),
+    NAMED_IN_LOG: (Oracle.CANARY, test_canaries.test_a_hidden_name_in_the_log_is_noticed),
 }
+"""The faults that make no byte differ, by what finds each, and the test in which it does."""
 
 
 def number_and_name(mutant: Mutant) -> str:
@@ -53,6 +56,16 @@ def test_no_fault_survives_the_relation_that_should_find_it(bench: Bench, mutant
     assert isinstance(mutant.killer, Relation)
     with mutant.switched_on(), pytest.raises(Difference):
         TRIED[mutant.killer](bench, WORLDS)
+
+
+def test_every_other_fault_is_found_by_the_oracle_that_was_predicted() -> None:
+    others = [mutant for mutant in MUTANTS if mutant not in FOUND_BY_RELATION]
+
+    assert {mutant.number: mutant.killer for mutant in others} == {
+        mutant.number: oracle for mutant, (oracle, _) in FOUND_OTHERWISE.items()
+    }
+    for mutant, (_, found) in FOUND_OTHERWISE.items():
+        assert f"Fault {mutant.number}" in (found.__doc__ or "")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=number_and_name)

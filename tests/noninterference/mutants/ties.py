@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from unittest import mock
 
 import numpy as np
@@ -26,12 +25,13 @@ def _row_numbers(_: Segments, rows: Ints) -> Ints:
 
 @contextmanager
 def _salted_hashes() -> Iterator[None]:
-    """As where scores are summed in a hash map with a salt of its own, and sorted from there: equal scores come in the
-    order of the map. The salts are counted here, so that every run of the tests is the same."""
-    salts = count()
+    """As where scores are summed in a hash map, and sorted from there: equal scores come in the order of the map, which
+    follows the row numbers that are its keys, and a salt that each index has. The salts are counted here, so that every
+    run of the tests is the same; one index keeps its own."""
+    salts: dict[int, int] = {}
 
     def in_order_of_a_map(rows: Ints, scores: Ints, *, order: npt.NDArray[np.int32], k: int) -> Ranking:
-        salt = next(salts)
+        salt = salts.setdefault(len(order), len(salts))
         hashes = [hashlib.sha256(b"%d %d" % (salt, row)).digest() for row in range(len(order))]
         places = np.argsort(np.argsort(np.array(hashes))).astype(np.int32)
         return first_k(rows, scores, order=places, k=k)
