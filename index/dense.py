@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ import torch
 
 from index.compiled_scan import CompiledScan
 from index.faiss_scan import FaissScan
+from index.gathering import Gathering
 from index.product import DIMENSIONS, LARGEST_CODE, Product, choose_product
 from index.ranges import RowRanges
 from index.selection import Ranking, Shortlist
@@ -30,9 +32,22 @@ Ints = npt.NDArray[np.int64]
 
 MANY_QUERIES = 16  # over the same rows: from here on a matrix product beats the compiled loop on a CPU
 
+GATHERED_ROWS = 65_536  # a search of so many rows takes a millisecond or more: worth a pass with others who wait
+MOST_GATHERED = 64
+
 _CPU = torch.device("cpu")
 _DIVISORS = (1, 2, 4)  # of the tile: out of memory, it is halved, twice at most
 _ROWS_PER_SUM = 4096  # rows widened at once when single rows are scored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """One query of one caller. on_fallback: as of `DenseIndex.telling`."""
+
+    query: Codes
+    ranges: RowRanges
+    k: int
+    on_fallback: Callable[[], None] | None
 
 
 class _Scan(Protocol):
@@ -91,6 +106,7 @@ class DenseIndex:
 
     def _hold(self, codes: Codes, order: npt.NDArray[np.int32]) -> None:
         self._codes, self._order = codes, order
+        self._gathering = Gathering(self._answer, most=MOST_GATHERED)
         self._many = self._scan(self._product, self._device)
         self._loop = self._scan(self._few, self._device) if self._few is not self._product else self._many
         with suppress(torch.OutOfMemoryError):  # each call tries again
@@ -112,20 +128,17 @@ class DenseIndex:
         queries: (q, d) int8 in [-127, 127]. Fewer than k rows is an ordinary answer. Raises ValueError for queries of
         another kind, k < 1, or ranges beyond the codes.
         """
+        if len(queries) == 1 and ranges.count >= GATHERED_ROWS:
+            self._check_asked(queries, [ranges], k)
+            asked = _Asked(query=queries[0], ranges=ranges, k=k, on_fallback=self._on_fallback)
+            return [self._gathering.ask(asked)]
         return self.topk_each(queries, scopes=[ranges] * len(queries), k=k)
 
     def topk_each(self, queries: Codes, *, scopes: Sequence[RowRanges], k: int) -> list[Ranking]:
         """As `topk`, each query over ranges of its own, (q,): what it gets alone. Rows that several queries see are
         read once for all of them."""
-        self._check(queries)
-        if queries.ndim != 2 or k < 1 or len(scopes) != len(queries):
-            raise ValueError(f"need (q, d) queries, a scope for each and k of at least 1, got {queries.shape} and {k}")
-        for ranges in scopes:
-            if ranges.count and ranges.ends[-1] > len(self._codes):
-                raise ValueError(f"the ranges end at row {ranges.ends[-1]}, the codes at {len(self._codes)}")
-        found = self._found(queries, shared_rows(scopes), k)
-        assert all(ranges.contains(ranking.rows).all() for ranges, ranking in zip(scopes, found, strict=True))
-        return found
+        self._check_asked(queries, scopes, k)
+        return self._found(queries, scopes, k, on_fallback=self._on_fallback)
 
     def score_rows(self, query: Codes, rows: Ints, *, ranges: RowRanges) -> Ints:
         """(len(rows),) int64: the scores of `rows`, in their order, as `topk` gives them.
@@ -141,7 +154,32 @@ class DenseIndex:
             scores[part] = self._codes[rows[part]].astype(np.int32) @ query.astype(np.int32)
         return scores
 
-    def _found(self, queries: Codes, parts: Sequence[Shared], k: int) -> list[Ranking]:
+    def _answer(self, asked: Sequence[_Asked]) -> list[Ranking]:
+        """What each of those who were gathered gets: the first of as many as any of them wants."""
+
+        def on_fallback() -> None:
+            for one in asked:
+                if one.on_fallback is not None:
+                    one.on_fallback()
+
+        queries, scopes = np.stack([one.query for one in asked]), [one.ranges for one in asked]
+        found = self._found(queries, scopes, max(one.k for one in asked), on_fallback=on_fallback)
+        return [
+            Ranking(rows=ranking.rows[: one.k], scores=ranking.scores[: one.k])
+            for one, ranking in zip(asked, found, strict=True)
+        ]
+
+    def _found(
+        self, queries: Codes, scopes: Sequence[RowRanges], k: int, *, on_fallback: Callable[[], None] | None
+    ) -> list[Ranking]:
+        """The rankings, each within its own scope."""
+        found = self._on_some_device(queries, shared_rows(scopes), k, on_fallback=on_fallback)
+        assert all(ranges.contains(ranking.rows).all() for ranges, ranking in zip(scopes, found, strict=True))
+        return found
+
+    def _on_some_device(
+        self, queries: Codes, parts: Sequence[Shared], k: int, *, on_fallback: Callable[[], None] | None
+    ) -> list[Ranking]:
         """The rankings by the device, or where it has no memory left, for this call, by the CPU. The next tries the
         device again."""
         for divisor in _DIVISORS:
@@ -153,8 +191,8 @@ class DenseIndex:
             torch.cuda.empty_cache()
             if not self._many.is_placed:
                 break
-        if self._on_fallback is not None:
-            self._on_fallback()
+        if on_fallback is not None:
+            on_fallback()
         on_cpu = (self._scan(Product.COMPILED, _CPU), self._scan(choose_product(_CPU, Product.AUTO), _CPU))
         return self._ranked(on_cpu, queries, parts, k, 1)
 
@@ -182,6 +220,14 @@ class DenseIndex:
                 return FaissScan(self._codes)
             case _:
                 return CompiledScan(self._codes, self._order, self._workers)
+
+    def _check_asked(self, queries: Codes, scopes: Sequence[RowRanges], k: int) -> None:
+        self._check(queries)
+        if queries.ndim != 2 or k < 1 or len(scopes) != len(queries):
+            raise ValueError(f"need (q, d) queries, a scope for each and k of at least 1, got {queries.shape} and {k}")
+        for ranges in scopes:
+            if ranges.count and ranges.ends[-1] > len(self._codes):
+                raise ValueError(f"the ranges end at row {ranges.ends[-1]}, the codes at {len(self._codes)}")
 
     def _check(self, queries: Codes) -> None:
         if queries.dtype != np.int8 or queries.shape[-1:] != self._codes.shape[1:]:

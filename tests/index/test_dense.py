@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index import faiss_scan, torch_scan
+from index import dense, faiss_scan, torch_scan
 from index.compiled_scan import CompiledScan
 from index.dense import MANY_QUERIES, DenseIndex
 from index.faiss_scan import FaissScan
@@ -206,6 +206,35 @@ def test_queries_of_many_callers_get_in_one_call_what_each_gets_alone(product: P
     for query, ranges, found in zip(queries, scopes, together, strict=True):
         assert lists(found) == brute_force(codes, order, query, ranges, 25)
         assert lists(index.topk(query[None], ranges=ranges, k=25)[0]) == lists(found)
+
+
+@pytest.mark.parametrize("product", [*PRODUCTS, Product.AUTO])
+def test_searches_that_wait_at_once_get_what_each_gets_alone(product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R10: other scopes, another k; several share a pass."""
+    monkeypatch.setattr(dense, "GATHERED_ROWS", 1)
+    codes, order = corpus(9000, 24, seed=40, largest=2)
+    scopes = [subset(9000, 1 + place, seed=place) for place in range(96)]
+    queries = corpus(96, 24, seed=41, largest=2)[0]
+    index = DenseIndex(codes, order, CPU, product)
+    passes: list[int] = []
+    found = DenseIndex._found
+
+    def counting(self: DenseIndex, together: Codes, *more: Any, **named: Any) -> Any:
+        passes.append(len(together))
+        return found(self, together, *more, **named)
+
+    monkeypatch.setattr(DenseIndex, "_found", counting)
+
+    def search(place: int) -> tuple[list[int], list[int]]:
+        [ranking] = index.topk(queries[place][None], ranges=scopes[place], k=1 + place % 30)
+        return lists(ranking)
+
+    with ThreadPoolExecutor(24) as callers:
+        together = list(callers.map(search, range(96)))
+
+    assert together == [brute_force(codes, order, queries[place], scopes[place], 1 + place % 30) for place in range(96)]
+    assert sum(passes) == 96
+    assert max(passes) > 1
 
 
 def test_the_compiled_loop_shares_large_work_among_threads_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,21 @@ def test_faiss_answers_for_a_full_device_where_the_cpu_has_no_exact_int8_product
     assert search(searched) == EXPECTED
 
 
+def test_each_of_those_who_were_answered_together_hears_that_the_cpu_did_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R15."""
+    told: list[str] = []
+    searched = index()
+    FullDevice(monkeypatch, times=1000)
+    monkeypatch.setattr(dense, "choose_product", lambda device, asked: Product.FAISS)
+    asked = [
+        dense._Asked(query=QUERIES[place], ranges=RANGES, k=30, on_fallback=lambda name=name: told.append(name))  # type: ignore[misc]  # bound at once
+        for place, name in enumerate("ab")
+    ]
+
+    assert [lists(found) for found in searched._answer(asked)] == EXPECTED[:2]
+    assert sorted(told) == ["a", "b"]
+
+
 def test_an_index_beside_a_full_one_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
     beside = index().beside(CODES[:4000], np.argsort(np.argsort(ORDER[:4000])).astype(np.int32))
