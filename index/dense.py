@@ -1,52 +1,53 @@
-"""Which usable units lie closest to the query's embedding?
+"""Which usable units lie closest to each query's embedding?
 
 Exact inner products of int8 codes, summed in integers: the same scores and order on every device, alone or in a
-batch, over any visible subset (R10). Two products give them. `torch` multiplies int8 tiles (`torch._int_mm`), with
-the same code on CPU and CUDA; on CPUs without VNNI it saturates, so it serves only after a self-test with codes that
-provoke it. `faiss` searches an 8-bit direct-signed index made of the visible rows; its float32 sums are exact while
-they stay below 2^24. Neither is ever given a selector: faiss on CUDA ignores one, and on the CPU it reads every row.
+batch, over any visible subset, whatever other callers of the same call see (R10). Who multiplies is `product`'s to
+choose; that no row outside a query's ranges is read for it is `sharing`'s to see to.
 
 Where a device has no memory left, the answer is the same and comes later: from smaller tiles, else from the CPU.
-
-The only module that imports faiss.
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
-from enum import StrEnum
-from functools import cache
+from dataclasses import dataclass
 from typing import Protocol
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from index.compiled_scan import CompiledScan
+from index.faiss_scan import FaissScan
+from index.gathering import Gathering
+from index.product import DIMENSIONS, LARGEST_CODE, Product, choose_product
 from index.ranges import RowRanges
 from index.selection import Ranking, Shortlist
-from index.tiles import Tile, tiles
-from index.torch_scan import FEWEST_QUERIES, TorchScan, int8_product, on
+from index.sharing import Shared, shared_rows
+from index.torch_scan import TorchScan
 
 Codes = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
 
-LARGEST_CODE = 127  # -128 is not a code: the quantizer is symmetric
-FAISS_DIMENSIONS = 2**24 // LARGEST_CODE**2  # 1040: every partial sum is an integer that float32 holds exactly
-TORCH_DIMENSIONS = (2**31 - 1) // LARGEST_CODE**2  # 133,144: int32 holds every sum
+MANY_QUERIES = 16  # over the same rows: from here on a matrix product beats the compiled loop on a CPU
+
+GATHERED_ROWS = 65_536  # a search of so many rows takes a millisecond or more: worth a pass with others who wait
+MOST_GATHERED = 64
 
 _CPU = torch.device("cpu")
-_DIVISORS = (1, 2, 4)  # of the tile: out of memory, it is halved, twice at most (threat C4)
-_FAISS_TILE = 8192  # rows converted at once: 3 MiB at 384 dimensions
+_DIVISORS = (1, 2, 4)  # of the tile: out of memory, it is halved, twice at most
 _ROWS_PER_SUM = 4096  # rows widened at once when single rows are scored
 
 
-class Product(StrEnum):
-    """Who multiplies. `AUTO` is torch where its self-test holds, else faiss."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """One query of one caller. on_fallback: as of `DenseIndex.telling`."""
 
-    AUTO = "auto"
-    TORCH = "torch"
-    FAISS = "faiss"
+    query: Codes
+    ranges: RowRanges
+    k: int
+    on_fallback: Callable[[], None] | None
 
 
 class _Scan(Protocol):
@@ -59,9 +60,9 @@ class _Scan(Protocol):
     def place(self) -> object:
         """Bring them there. Raises torch.OutOfMemoryError."""
 
-    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int, *, divisor: int) -> None:
-        """Offer every row of `ranges` that may belong to the shortlist. divisor: of the size of the pieces that it
-        works in. Raises torch.OutOfMemoryError; the shortlist is then of no use."""
+    def offer(self, queries: Codes, parts: Sequence[Shared], shortlist: Shortlist, k: int, *, divisor: int) -> None:
+        """Offer each query every row of its parts that may belong to its first k. divisor: of the size of the pieces
+        that it works in. Raises torch.OutOfMemoryError; the shortlist is then of no use."""
 
 
 class DenseIndex:
@@ -77,12 +78,16 @@ class DenseIndex:
         self, codes: Codes, order: npt.NDArray[np.int32], device: torch.device, product: Product | str = Product.AUTO
     ) -> None:
         _check_arrays(codes, order)
+        asked = Product(product)
         try:
-            self._product = choose_product(device, Product(product))
+            self._product = choose_product(device, asked)
         except torch.OutOfMemoryError:  # no room for a proof: left to the CPU, until the next generation is opened
             device = _CPU
-            self._product = choose_product(device, Product(product))
+            self._product = choose_product(device, asked)
         self._device = device if self._product is Product.TORCH else _CPU
+        self._few = Product.COMPILED if asked is Product.AUTO and self._device == _CPU else self._product
+        threads = torch.get_num_threads()
+        self._workers = ThreadPoolExecutor(threads, thread_name_prefix="dense") if threads > 1 else None
         self._on_fallback: Callable[[], None] | None = None
         self._hold(codes, order)
 
@@ -101,13 +106,15 @@ class DenseIndex:
 
     def _hold(self, codes: Codes, order: npt.NDArray[np.int32]) -> None:
         self._codes, self._order = codes, order
-        self._scan = _scan(codes, self._device, self._product)
+        self._gathering = Gathering(self._answer, most=MOST_GATHERED)
+        self._many = self._scan(self._product, self._device)
+        self._loop = self._scan(self._few, self._device) if self._few is not self._product else self._many
         with suppress(torch.OutOfMemoryError):  # each call tries again
-            self._scan.place()
+            self._many.place()
 
     @property
     def product(self) -> Product:
-        """Who multiplies here: TORCH or FAISS."""
+        """Who multiplies here, for many queries at once: TORCH, FAISS or COMPILED."""
         return self._product
 
     @property
@@ -121,14 +128,17 @@ class DenseIndex:
         queries: (q, d) int8 in [-127, 127]. Fewer than k rows is an ordinary answer. Raises ValueError for queries of
         another kind, k < 1, or ranges beyond the codes.
         """
-        self._check(queries)
-        if queries.ndim != 2 or k < 1:
-            raise ValueError(f"need (q, d) queries and k of at least 1, got {queries.shape} and {k}")
-        if ranges.count and ranges.ends[-1] > len(self._codes):
-            raise ValueError(f"the ranges end at row {ranges.ends[-1]}, the codes at {len(self._codes)}")
-        found = self._found(queries, ranges, k) if len(queries) else []
-        assert all(ranges.contains(ranking.rows).all() for ranking in found)
-        return found
+        if len(queries) == 1 and ranges.count >= GATHERED_ROWS:
+            self._check_asked(queries, [ranges], k)
+            asked = _Asked(query=queries[0], ranges=ranges, k=k, on_fallback=self._on_fallback)
+            return [self._gathering.ask(asked)]
+        return self.topk_each(queries, scopes=[ranges] * len(queries), k=k)
+
+    def topk_each(self, queries: Codes, *, scopes: Sequence[RowRanges], k: int) -> list[Ranking]:
+        """As `topk`, each query over ranges of its own, (q,): what it gets alone. Rows that several queries see are
+        read once for all of them."""
+        self._check_asked(queries, scopes, k)
+        return self._found(queries, scopes, k, on_fallback=self._on_fallback)
 
     def score_rows(self, query: Codes, rows: Ints, *, ranges: RowRanges) -> Ints:
         """(len(rows),) int64: the scores of `rows`, in their order, as `topk` gives them.
@@ -144,26 +154,80 @@ class DenseIndex:
             scores[part] = self._codes[rows[part]].astype(np.int32) @ query.astype(np.int32)
         return scores
 
-    def _found(self, queries: Codes, ranges: RowRanges, k: int) -> list[Ranking]:
+    def _answer(self, asked: Sequence[_Asked]) -> list[Ranking]:
+        """What each of those who were gathered gets: the first of as many as any of them wants."""
+
+        def on_fallback() -> None:
+            for one in asked:
+                if one.on_fallback is not None:
+                    one.on_fallback()
+
+        queries, scopes = np.stack([one.query for one in asked]), [one.ranges for one in asked]
+        found = self._found(queries, scopes, max(one.k for one in asked), on_fallback=on_fallback)
+        return [
+            Ranking(rows=ranking.rows[: one.k], scores=ranking.scores[: one.k])
+            for one, ranking in zip(asked, found, strict=True)
+        ]
+
+    def _found(
+        self, queries: Codes, scopes: Sequence[RowRanges], k: int, *, on_fallback: Callable[[], None] | None
+    ) -> list[Ranking]:
+        """The rankings, each within its own scope."""
+        found = self._on_some_device(queries, shared_rows(scopes), k, on_fallback=on_fallback)
+        assert all(ranges.contains(ranking.rows).all() for ranges, ranking in zip(scopes, found, strict=True))
+        return found
+
+    def _on_some_device(
+        self, queries: Codes, parts: Sequence[Shared], k: int, *, on_fallback: Callable[[], None] | None
+    ) -> list[Ranking]:
         """The rankings by the device, or where it has no memory left, for this call, by the CPU. The next tries the
         device again."""
         for divisor in _DIVISORS:
             try:
-                return self._ranked(self._scan, queries, ranges, k, divisor)
+                return self._ranked((self._loop, self._many), queries, parts, k, divisor)
             except torch.OutOfMemoryError:
                 pass
             # Outside the except: its traceback would hold the tensors that must go before less is tried.
             torch.cuda.empty_cache()
-            if not self._scan.is_placed:
+            if not self._many.is_placed:
                 break
-        if self._on_fallback is not None:
-            self._on_fallback()
-        return self._ranked(_scan(self._codes, _CPU, choose_product(_CPU, Product.AUTO)), queries, ranges, k, 1)
+        if on_fallback is not None:
+            on_fallback()
+        on_cpu = (self._scan(Product.COMPILED, _CPU), self._scan(choose_product(_CPU, Product.AUTO), _CPU))
+        return self._ranked(on_cpu, queries, parts, k, 1)
 
-    def _ranked(self, scan: _Scan, queries: Codes, ranges: RowRanges, k: int, divisor: int) -> list[Ranking]:
+    def _ranked(
+        self, scans: tuple[_Scan, _Scan], queries: Codes, parts: Sequence[Shared], k: int, divisor: int
+    ) -> list[Ranking]:
+        """scans: for rows that few of the queries see, and for those that many do."""
         shortlist = Shortlist(queries=len(queries), k=k, order=self._order)
-        scan.offer(queries, ranges, shortlist, k, divisor=divisor)
+        few = [part for part in parts if len(part.members) < MANY_QUERIES]
+        many = [part for part in parts if len(part.members) >= MANY_QUERIES]
+        for scan, seen in zip(scans, (few, many), strict=True):
+            if seen:
+                scan.offer(queries, seen, shortlist, k, divisor=divisor)
         return shortlist.rankings()
+
+    def _scan(self, product: Product, device: torch.device) -> _Scan:
+        if not 1 <= self._codes.shape[1] <= DIMENSIONS[product]:
+            raise ValueError(
+                f"{product} is exact for 1 to {DIMENSIONS[product]} dimensions, got {self._codes.shape[1]}"
+            )
+        match product:
+            case Product.TORCH:
+                return TorchScan(self._codes, device)
+            case Product.FAISS:
+                return FaissScan(self._codes)
+            case _:
+                return CompiledScan(self._codes, self._order, self._workers)
+
+    def _check_asked(self, queries: Codes, scopes: Sequence[RowRanges], k: int) -> None:
+        self._check(queries)
+        if queries.ndim != 2 or k < 1 or len(scopes) != len(queries):
+            raise ValueError(f"need (q, d) queries, a scope for each and k of at least 1, got {queries.shape} and {k}")
+        for ranges in scopes:
+            if ranges.count and ranges.ends[-1] > len(self._codes):
+                raise ValueError(f"the ranges end at row {ranges.ends[-1]}, the codes at {len(self._codes)}")
 
     def _check(self, queries: Codes) -> None:
         if queries.dtype != np.int8 or queries.shape[-1:] != self._codes.shape[1:]:
@@ -177,101 +241,3 @@ def _check_arrays(codes: Codes, order: npt.NDArray[np.int32]) -> None:
         raise ValueError(f"need (n, d) int8 codes, C-contiguous, got {codes.shape} {codes.dtype}")
     if order.dtype != np.int32 or order.shape != codes.shape[:1]:
         raise ValueError(f"need the int32 order of {len(codes)} rows, got {order.shape} {order.dtype}")
-
-
-@cache
-def choose_product(device: torch.device, asked: Product = Product.AUTO) -> Product:
-    """TORCH or FAISS, proven exact on this machine, once in a process (30 ms). Raises RuntimeError when what was asked
-    for is not."""
-    if asked is not Product.FAISS and product_self_test(device):
-        return Product.TORCH
-    if asked is not Product.TORCH and faiss_self_test():
-        return Product.FAISS
-    raise RuntimeError(f"the int8 product `{asked}` does not compute exactly on {device}")
-
-
-def product_self_test(device: torch.device) -> bool:
-    """Whether the int8 product on `device` equals integer arithmetic where instructions without VNNI saturate."""
-    try:
-        return all(
-            np.array_equal(int8_product(on(queries, device), on(rows, device)).cpu().numpy(), expected)
-            for queries, rows, expected in _provoking_codes()
-        )
-    except torch.OutOfMemoryError:  # says nothing about the product
-        raise
-    except RuntimeError:  # the device has no int8 product
-        return False
-
-
-def faiss_self_test() -> bool:
-    """Whether this build of faiss returns exact inner products of 8-bit codes, best first."""
-    for queries, rows, expected in _provoking_codes():
-        scores, places = _faiss_index(rows).search(queries.astype(np.float32), len(rows))
-        if not np.array_equal(scores, -np.sort(-expected)) or not np.array_equal(
-            np.take_along_axis(expected, places, axis=1), scores
-        ):
-            return False
-    return True
-
-
-def _scan(codes: Codes, device: torch.device, product: Product) -> _Scan:
-    limit = TORCH_DIMENSIONS if product is Product.TORCH else FAISS_DIMENSIONS
-    if not 1 <= codes.shape[1] <= limit:
-        raise ValueError(f"{product} is exact for 1 to {limit} dimensions, got {codes.shape[1]}")
-    return TorchScan(codes, device) if product is Product.TORCH else _FaissScan(codes)
-
-
-class _FaissScan:
-    is_placed = True
-
-    def __init__(self, codes: Codes) -> None:
-        self._codes = codes
-
-    def place(self) -> Codes:
-        return self._codes
-
-    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int, *, divisor: int) -> None:
-        wide = queries.astype(np.float32)
-        for tile in tiles(ranges, rows_per_tile=_FAISS_TILE // divisor):
-            _offer_found(_faiss_index(self._codes[tile.rows]), wide, tile, shortlist, k)
-
-
-def _offer_found(
-    index: faiss.IndexScalarQuantizer, queries: npt.NDArray[np.float32], tile: Tile, shortlist: Shortlist, k: int
-) -> None:
-    """Offer what reaches the floor. Of equal scores faiss drops any: it is asked again, for more, while the last
-    score it gave still ties with the k-th. (Its `range_search` decodes row by row: 130 ms where a search takes 4.)"""
-    floors = shortlist.floors
-    waiting = np.arange(len(queries))
-    wanted = min(k + 1, index.ntotal)
-    while waiting.size:
-        scores, columns = index.search(queries[waiting], wanted)
-        least = floors[waiting].astype(np.float64)
-        if wanted > k:
-            least = np.maximum(least, scores[:, k - 1])
-        complete = (scores[:, -1] < least) | (wanted == index.ntotal)
-        good = (scores >= least[:, None]) & (columns >= 0) & complete[:, None]
-        shortlist.add(waiting[good.nonzero()[0]], tile.rows_at(columns[good]), scores[good].astype(np.int64))
-        waiting = waiting[~complete]
-        wanted = min(4 * wanted, index.ntotal)
-
-
-def _faiss_index(codes: Codes) -> faiss.IndexScalarQuantizer:
-    """An index of (m, d) codes by inner product. faiss stores the code c as c + 128."""
-    index = faiss.IndexScalarQuantizer(
-        codes.shape[1], faiss.ScalarQuantizer.QT_8bit_direct_signed, faiss.METRIC_INNER_PRODUCT
-    )
-    index.add_sa_codes(codes.view(np.uint8) ^ np.uint8(128))
-    return index
-
-
-def _provoking_codes() -> Sequence[tuple[Codes, Codes, Ints]]:
-    """Queries, rows and their inner products: codes of +-127 at random, and rows and queries of one sign throughout."""
-    cases = []
-    for dimension, size in ((64, 64), (384, 512), (1040, 256)):
-        signs = np.random.default_rng(dimension).integers(0, 2, (FEWEST_QUERIES + size, dimension), dtype=np.int8)
-        signs[::5], signs[1::5] = 0, 1
-        codes = (signs * 2 - 1) * np.int8(LARGEST_CODE)
-        queries, rows = codes[:FEWEST_QUERIES], codes[FEWEST_QUERIES:]
-        cases.append((queries, rows, queries.astype(np.int64) @ rows.astype(np.int64).T))
-    return cases

@@ -64,6 +64,10 @@ class Shortlist:
         if len(self._keys) >= 2 * max(self._settled, 1):  # settling costs a sort: do it when the list has doubled
             self._settle()
 
+    def of(self, members: Ints) -> "Members":
+        """This list as some of its queries see it. members: (m,) int64, ascending, none twice."""
+        return Members(self, members)
+
     def rankings(self) -> list[Ranking]:
         """The first k of each query, best first."""
         self._settle()
@@ -86,3 +90,19 @@ class Shortlist:
         self._settled = len(best)
         lasts = np.flatnonzero(places[places < self._k] == self._k - 1)
         self._floors[self._query[lasts]] = (-(-self._keys[lasts] >> 32)).astype(np.int32)
+
+
+class Members:
+    """A shortlist for some of its queries, which count from 0 here. Made by `Shortlist.of`."""
+
+    def __init__(self, shortlist: Shortlist, members: Ints) -> None:
+        self._shortlist, self._members = shortlist, members
+
+    @property
+    def floors(self) -> npt.NDArray[np.int32]:
+        """(members,) int32, as of the shortlist."""
+        return self._shortlist.floors[self._members]
+
+    def add(self, query: Ints, rows: Ints, scores: Ints) -> None:
+        """Offer rows, as to the shortlist."""
+        self._shortlist.add(self._members[query], rows, scores)

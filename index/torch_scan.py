@@ -5,6 +5,7 @@ self-test of `dense` holds. Useful for `dense` alone, which decides what happens
 here that is an error, and nothing that was made for the call outlives it.
 """
 
+from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -13,8 +14,8 @@ import torch
 from torch.nn.functional import pad
 from torch.utils.dlpack import from_dlpack
 
-from index.ranges import RowRanges
-from index.selection import Shortlist
+from index.selection import Members, Shortlist
+from index.sharing import Shared
 from index.tiles import Tile, tiles
 
 Codes = npt.NDArray[np.int8]
@@ -48,23 +49,27 @@ class TorchScan:
                 self._placed = on(self._codes, self._device)
             return self._placed
 
-    def offer(self, queries: Codes, ranges: RowRanges, shortlist: Shortlist, k: int, *, divisor: int) -> None:
-        """Offer every row of `ranges` that may belong to the first k. divisor: of the tile's size.
+    def offer(self, queries: Codes, parts: Sequence[Shared], shortlist: Shortlist, k: int, *, divisor: int) -> None:
+        """Offer every row of each part that may belong to the first k of its queries. divisor: of the tile's size.
 
         Raises torch.OutOfMemoryError; the shortlist is then of no use.
         """
-        codes = self.place()
-        count = len(queries)
-        lines = max(count + -count % 8, FEWEST_QUERIES)
-        left = _padded(on(queries, self._device), lines)
-        rows_per_tile = max(_SCORES_PER_TILE // divisor // lines // BLOCK, 1) * BLOCK
-        for tile in tiles(ranges, rows_per_tile=rows_per_tile, align=BLOCK):
-            right = (
-                codes[tile.rows] if isinstance(tile.rows, slice) else codes.index_select(0, on(tile.rows, self._device))
-            )
-            size = len(right)
-            scores = int8_product(left, _padded(right, size + -size % BLOCK))[:count]
-            _offer_best(scores, size, tile, shortlist, k)
+        codes, asked = self.place(), on(queries, self._device)
+        for part in parts:
+            members = on(part.members, self._device)
+            count = len(members)
+            lines = max(count + -count % 8, FEWEST_QUERIES)
+            left = _padded(asked.index_select(0, members), lines)
+            rows_per_tile = max(_SCORES_PER_TILE // divisor // lines // BLOCK, 1) * BLOCK
+            for tile in tiles(part.ranges, rows_per_tile=rows_per_tile, align=BLOCK):
+                right = (
+                    codes[tile.rows]
+                    if isinstance(tile.rows, slice)
+                    else codes.index_select(0, on(tile.rows, self._device))
+                )
+                size = len(right)
+                scores = int8_product(left, _padded(right, size + -size % BLOCK))[:count]
+                _offer_best(scores, size, tile, shortlist.of(part.members), k)
 
 
 def int8_product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
@@ -81,8 +86,8 @@ def on(array: npt.NDArray[np.generic], device: torch.device) -> torch.Tensor:
     return from_dlpack(array).to(device)
 
 
-def _offer_best(scores: torch.Tensor, size: int, tile: Tile, shortlist: Shortlist, k: int) -> None:
-    """Offer what reaches the floor. scores: (queries, columns) int32, of which the first `size` columns are rows."""
+def _offer_best(scores: torch.Tensor, size: int, tile: Tile, shortlist: Members, k: int) -> None:
+    """Offer what reaches the floor. scores: (members, columns) int32, of which the first `size` columns are rows."""
     blocks = scores.view(len(scores), -1, BLOCK)
     maxima = blocks.amax(dim=2)
     full = size // BLOCK  # the k-th of any of this tile's scores is a floor too, and the maxima are fewer

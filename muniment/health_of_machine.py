@@ -78,7 +78,7 @@ def _torch(chosen: DeviceChoice) -> Finding:
 def _int8_product() -> Finding:
     import torch
 
-    from index.dense import product_self_test
+    from index.product import product_self_test
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if product_self_test(device):
@@ -96,7 +96,7 @@ def _faiss() -> Finding:
     found = ", ".join(f"{name} {metadata.version(name)}" for name in builds)
     if len(builds) > 1:
         return fail(f"{found}: both write the same module", advice="uninstall both, then install one of them")
-    from index.dense import faiss_self_test
+    from index.product import faiss_self_test
 
     if not faiss_self_test():
         return fail(f"{found}: its scores are not exact", advice=f"install the pinned build: {INSTALL}")

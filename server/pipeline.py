@@ -14,7 +14,7 @@ from evidence.access import Principal
 from evidence.canonical import Json
 from evidence.eligibility import Eligibility, Filter, Use
 from evidence.instant import Instant
-from index import lexical
+from index import compiled_scan, lexical
 from index.analysis import Analyzer
 from index.bm25 import formula
 from index.catalog import Catalog
@@ -189,6 +189,7 @@ class Pipeline:
     def warm_up(self) -> None:
         """Check and map the index, compile the loops, run the models once: what the first request would wait for."""
         lexical.prepare()
+        compiled_scan.prepare()
         nobody = Principal(sub="warm-up", tenant=None)
         self.search(SearchRequest(query="warm up"), nobody)
 

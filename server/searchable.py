@@ -13,8 +13,9 @@ import torch
 
 from index.bm25 import Formula
 from index.channels import Dense, count
-from index.dense import DenseIndex, Product
+from index.dense import DenseIndex
 from index.generation import Generation
+from index.product import Product
 from index.ranges import RowRanges
 from index.recent import Recent
 from index.segments import Segments
@@ -22,7 +23,7 @@ from index.statistics import ScopeStatistics
 
 SCOPES_KEPT = 256  # statistics of the most recently used scopes; a few numbers each
 NO_MEMORY = "dense scores on the CPU: the device had no memory left"
-NO_PRODUCT = "dense scores by faiss: the int8 product is not exact on this processor"
+NO_PRODUCT = "many dense queries at once by faiss: the int8 product is not exact on this processor"
 GENERATIONS_KEPT = 2  # of each kind: the current one, and the one that requests under way may still read
 
 

@@ -30,6 +30,7 @@ class ProductChoice(StrEnum):
     AUTO = "auto"
     TORCH = "torch"
     FAISS = "faiss"
+    COMPILED = "compiled"
 
 
 class Settings(BaseSettings):
@@ -47,7 +48,9 @@ class Settings(BaseSettings):
     )
     device: DeviceChoice = Field(DeviceChoice.AUTO, description="auto, cpu or cuda; chosen once at start")
     dense_product: ProductChoice = Field(
-        ProductChoice.AUTO, description="auto, torch or faiss; auto takes torch where its self-test holds"
+        ProductChoice.AUTO,
+        description="auto, torch, faiss or compiled; on a CPU auto takes compiled for few queries at once, for many"
+        " torch where its self-test holds, else faiss; on a GPU torch",
     )
     dense: bool = Field(True, description="false switches the dense channel off; answers say so (`degraded`)")
     lexical: bool = Field(True, description="false switches the lexical channel off; answers say so (`degraded`)")

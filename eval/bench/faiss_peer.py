@@ -1,13 +1,16 @@
 """How does faiss, at its best, search the rows that a caller may see?
 
-Of this package the only module that imports faiss: as a peer to be measured, where `index/dense.py` has it as a part.
+Of this package the only module that imports faiss: as a peer to be measured, while `index/faiss_scan.py` has it as a
+part.
 Both indexes hold the same numbers as ours, so that inner products are integers that float32 holds exactly.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import faiss
 import numpy as np
@@ -27,29 +30,43 @@ class Kind(StrEnum):
     EIGHT_BIT = "faiss 8-bit direct signed"
 
 
-class FaissPeer:
-    """An index of all rows, and a bitmap of the visible ones where they are not all; both made beforehand.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visible:
+    """The rows that a search may find, as faiss takes them. Made by `FaissPeer.visible`.
 
-    codes: (n, d) int8. visible: (n,) bool. on_gpu: the flat one only, where this build and machine have a GPU.
+    parameters: None where all may be found. bits: what the selector reads in place.
     """
 
-    def __init__(self, kind: Kind, codes: Codes, visible: npt.NDArray[np.bool_], *, on_gpu: bool = False) -> None:
+    parameters: Any
+    bits: npt.NDArray[np.uint8]
+
+
+class FaissPeer:
+    """An index of all rows; bitmaps of the visible ones are made beforehand.
+
+    codes: (n, d) int8. on_gpu: the flat one only, where this build and machine have a GPU.
+    """
+
+    def __init__(self, kind: Kind, codes: Codes, *, on_gpu: bool = False) -> None:
         self.kind = kind
         self.rows = len(codes)
         self._index: faiss.Index = _flat(codes) if kind is Kind.FLAT else _eight_bit(codes)
         if on_gpu:
             self._resources = faiss.StandardGpuResources()  # must live as long as the index
             self._index = faiss.index_cpu_to_gpu(self._resources, 0, self._index)
-        self._bits = np.packbits(visible, bitorder="little")
-        self._selector = faiss.IDSelectorBitmap(len(self._bits), faiss.swig_ptr(self._bits))  # reads the bits in place
-        self._parameters = None
-        if not visible.all():
-            self._parameters = faiss.SearchParameters()
-            self._parameters.sel = self._selector
 
-    def search(self, queries: Floats, k: int) -> tuple[Floats, Ints]:
+    def visible(self, rows: npt.NDArray[np.bool_]) -> Visible:
+        """A bitmap of these rows, (n,) bool; none where all are visible."""
+        bits = np.packbits(rows, bitorder="little")
+        parameters = None
+        if not rows.all():
+            parameters = faiss.SearchParameters()
+            parameters.sel = faiss.IDSelectorBitmap(len(bits), faiss.swig_ptr(bits))
+        return Visible(parameters=parameters, bits=bits)
+
+    def search(self, queries: Floats, k: int, visible: Visible) -> tuple[Floats, Ints]:
         """Scores and rows of the best k, each (queries, k); -1 where there are fewer."""
-        scores, rows = self._index.search(queries, k, params=self._parameters)
+        scores, rows = self._index.search(queries, k, params=visible.parameters)
         return scores, rows
 
 

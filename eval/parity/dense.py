@@ -13,7 +13,8 @@ import torch
 from eval.parity.dense_cases import DenseCase
 from eval.parity.finding import Finding
 from eval.parity.sizes import Sizes
-from index.dense import DenseIndex, Product, faiss_self_test, product_self_test
+from index.dense import DenseIndex
+from index.product import Product, faiss_self_test, product_self_test
 from index.ranges import RowRanges
 
 _CPU = torch.device("cpu")
@@ -39,9 +40,11 @@ class Backend:
 
 
 def backends(devices: Iterable[torch.device]) -> list[Backend]:
-    """The products that prove exact here: torch's on each device, and faiss, which multiplies on the CPU."""
+    """The products that prove exact here: torch's on each device, and two that multiply on the CPU."""
     found = [Backend(product=Product.TORCH, device=device) for device in devices if product_self_test(device)]
-    return [*found, Backend(product=Product.FAISS, device=_CPU)] if faiss_self_test() else found
+    if faiss_self_test():
+        found.append(Backend(product=Product.FAISS, device=_CPU))
+    return [*found, Backend(product=Product.COMPILED, device=_CPU)]
 
 
 def integers(backend: Backend, prepared: Sequence[DenseCase]) -> Finding:

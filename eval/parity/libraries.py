@@ -1,6 +1,6 @@
 """Do faiss and torch leave each other alone in one process, and what does this build of faiss do with a selector?
 
-`index/dense.py` never gives faiss a selector; what one would do is looked at all the same, so that nobody comes to
+`index/faiss_scan.py` never gives faiss a selector; what one would do is looked at all the same, so that nobody comes to
 rely on it unseen: documents of a caller would be found that the caller may not see.
 """
 
@@ -37,7 +37,7 @@ def in_turn(backends: Sequence[Backend], sizes: Sizes) -> Finding:
     order = np.arange(_ROWS, dtype=np.int32)
     everything, queries = RowRanges.from_pairs([(0, _ROWS)]), codes[:3]
     indexes = [DenseIndex(codes, order, backend.device, backend.product) for backend in backends]
-    gpu = FaissPeer(Kind.FLAT, codes, np.ones(_ROWS, dtype=np.bool_), on_gpu=True) if has_gpu() else None
+    gpu = FaissPeer(Kind.FLAT, codes, on_gpu=True) if has_gpu() else None
     expected = np.sort(queries.astype(np.int64) @ codes.astype(np.int64).T)[:, : -_K - 1 : -1]
     answers = differing = 0
     for _ in range(sizes.turns):
@@ -45,7 +45,8 @@ def in_turn(backends: Sequence[Backend], sizes: Sizes) -> Finding:
             np.stack([ranking.scores for ranking in index.topk(queries, ranges=everything, k=_K)]) for index in indexes
         ]
         if gpu is not None:
-            found.append(gpu.search(queries.astype(np.float32), _K)[0].astype(np.int64))
+            everywhere = gpu.visible(np.ones(_ROWS, dtype=np.bool_))
+            found.append(gpu.search(queries.astype(np.float32), _K, everywhere)[0].astype(np.int64))
         answers += len(found)
         differing += sum(not np.array_equal(scores, expected) for scores in found)
     return Finding(
@@ -67,9 +68,9 @@ def met(kind: Kind, *, on_gpu: bool) -> Selector:
     """Search among a third of the rows, where every other row would be a better answer."""
     visible = np.arange(300) % 3 == 0
     codes = np.where(visible[:, None], np.int8(1), np.int8(100)) * np.ones((1, 16), dtype=np.int8)
-    peer = FaissPeer(kind, codes, visible, on_gpu=on_gpu)
+    peer = FaissPeer(kind, codes, on_gpu=on_gpu)
     try:
-        _, rows = peer.search(np.ones((2, 16), dtype=np.float32), 10)
+        _, rows = peer.search(np.ones((2, 16), dtype=np.float32), 10, peer.visible(visible))
     except RuntimeError:
         return Selector.REFUSED
     return Selector.HONOURED if visible[rows].all() else Selector.IGNORED

@@ -12,7 +12,7 @@ from eval.parity.dense_cases import cases
 from eval.parity.finding import Finding
 from eval.parity.sizes import Sizes
 from eval.parity.tiny_encoder import save_tiny_encoder
-from index.dense import Product
+from index.product import Product
 from models.registry import DEFAULT_ENCODER, EncoderEntry, find_encoder
 
 

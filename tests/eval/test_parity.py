@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from eval.bench.faiss_peer import FaissPeer, Kind
+from eval.bench.faiss_peer import FaissPeer, Kind, Visible
 from eval.parity import answers, dense, encoding, lexical, libraries, memory, plain_bm25
 from eval.parity.dense_cases import DenseCase, cases
 from eval.parity.finding import Finding
@@ -20,7 +20,8 @@ from eval.parity.sizes import SMALL
 from eval.parity.suite import Check
 from eval.parity.tiny_encoder import save_tiny_encoder
 from index import torch_scan
-from index.dense import DenseIndex, Product, choose_product
+from index.dense import DenseIndex
+from index.product import Product, choose_product
 from index.ranges import RowRanges
 from index.selection import Ranking
 from models.encoder import Encoder
@@ -222,9 +223,8 @@ def test_products_that_disturb_each_other_are_found(monkeypatch: pytest.MonkeyPa
 def test_a_selector_that_is_ignored_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = FaissPeer.search
 
-    def without(self: FaissPeer, queries: Any, k: int) -> Any:
-        self._parameters = None
-        return real(self, queries, k)
+    def without(self: FaissPeer, queries: Any, k: int, visible: Visible) -> Any:
+        return real(self, queries, k, replace(visible, parameters=None))
 
     assert libraries.met(Kind.FLAT, on_gpu=False) is libraries.Selector.HONOURED
     monkeypatch.setattr(FaissPeer, "search", without)

@@ -5,8 +5,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from index import dense
-from index.dense import Product
+from index.product import Product, product_self_test
 from index.ranges import RowRanges
 from index.selection import Ranking
 
@@ -14,9 +13,10 @@ CPU = torch.device("cpu")
 PRODUCTS = [
     pytest.param(
         Product.TORCH,
-        marks=pytest.mark.skipif(not dense.product_self_test(CPU), reason="this CPU's int8 product saturates"),
+        marks=pytest.mark.skipif(not product_self_test(CPU), reason="this CPU's int8 product saturates"),
     ),
     Product.FAISS,
+    Product.COMPILED,
 ]
 
 Codes = npt.NDArray[np.int8]

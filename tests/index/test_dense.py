@@ -1,7 +1,8 @@
 """Tests of index/dense.py: exact integer search, the same by either product (R2, R10, R11)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +11,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index import dense, torch_scan
-from index.dense import DenseIndex, Product
+from index import dense, faiss_scan, torch_scan
+from index.compiled_scan import CompiledScan
+from index.dense import MANY_QUERIES, DenseIndex
+from index.faiss_scan import FaissScan
+from index.product import Product, product_self_test
 from index.ranges import RowRanges
+from index.selection import Shortlist
+from index.sharing import shared_rows
+from index.torch_scan import TorchScan
 from tests.index.dense_corpus import CPU, PRODUCTS, Codes, brute_force, corpus, everything, lists, subset
 
 
@@ -47,7 +54,7 @@ def test_rows_and_scores_are_those_of_int64_arithmetic_alone_and_in_a_batch_of_6
         assert lists(index.topk(query[None], ranges=ranges, k=k)[0]) == lists(found)
 
 
-@pytest.mark.skipif(not dense.product_self_test(CPU), reason="this CPU's int8 product saturates")
+@pytest.mark.skipif(not product_self_test(CPU), reason="this CPU's int8 product saturates")
 def test_both_products_agree_over_many_random_subsets_for_every_query_of_a_batch() -> None:
     codes, order = corpus(9000, 40, seed=5, largest=3)
     by_torch, by_faiss = (DenseIndex(codes, order, CPU, product) for product in (Product.TORCH, Product.FAISS))
@@ -168,7 +175,7 @@ def test_the_int8_product_is_given_the_visible_rows_and_zeros_to_fill_a_block(mo
 
 def test_faiss_is_given_exactly_the_visible_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     given_rows: list[int] = []
-    real_index = dense._faiss_index
+    real_index = faiss_scan.faiss_index
 
     def counting(codes: Codes) -> object:
         given_rows.append(len(codes))
@@ -177,11 +184,91 @@ def test_faiss_is_given_exactly_the_visible_rows(monkeypatch: pytest.MonkeyPatch
     codes, order = corpus(9000, 16, seed=14)
     ranges = subset(9000, 50, seed=15)
     index = DenseIndex(codes, order, CPU, Product.FAISS)
-    monkeypatch.setattr(dense, "_faiss_index", counting)
+    monkeypatch.setattr(faiss_scan, "faiss_index", counting)
 
     index.topk(codes[:2], ranges=ranges, k=10)
 
     assert sum(given_rows) == ranges.count
+
+
+@pytest.mark.parametrize("product", [*PRODUCTS, Product.AUTO])
+def test_queries_of_many_callers_get_in_one_call_what_each_gets_alone(product: Product) -> None:
+    """R2, R10: tenants of their own, rows that all see, some that a few see, callers who see nothing or everything."""
+    codes, order = corpus(9000, 24, seed=30, largest=2)
+    public = (8000, 8700)
+    scopes = [RowRanges.from_pairs([(70 * place, 70 * place + 90), public]) for place in range(40)]
+    scopes += [RowRanges.from_pairs([]), everything(9000), scopes[3], subset(9000, 200, seed=31)]
+    queries = corpus(len(scopes), 24, seed=32, largest=2)[0]
+    index = DenseIndex(codes, order, CPU, product)
+
+    together = index.topk_each(queries, scopes=scopes, k=25)
+
+    for query, ranges, found in zip(queries, scopes, together, strict=True):
+        assert lists(found) == brute_force(codes, order, query, ranges, 25)
+        assert lists(index.topk(query[None], ranges=ranges, k=25)[0]) == lists(found)
+
+
+@pytest.mark.parametrize("product", [*PRODUCTS, Product.AUTO])
+def test_searches_that_wait_at_once_get_what_each_gets_alone(product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R10: other scopes, another k; several share a pass."""
+    monkeypatch.setattr(dense, "GATHERED_ROWS", 1)
+    codes, order = corpus(9000, 24, seed=40, largest=2)
+    scopes = [subset(9000, 1 + place, seed=place) for place in range(96)]
+    queries = corpus(96, 24, seed=41, largest=2)[0]
+    index = DenseIndex(codes, order, CPU, product)
+    passes: list[int] = []
+    found = DenseIndex._found
+
+    def counting(self: DenseIndex, together: Codes, *more: Any, **named: Any) -> Any:
+        passes.append(len(together))
+        return found(self, together, *more, **named)
+
+    monkeypatch.setattr(DenseIndex, "_found", counting)
+
+    def search(place: int) -> tuple[list[int], list[int]]:
+        [ranking] = index.topk(queries[place][None], ranges=scopes[place], k=1 + place % 30)
+        return lists(ranking)
+
+    with ThreadPoolExecutor(24) as callers:
+        together = list(callers.map(search, range(96)))
+
+    assert together == [brute_force(codes, order, queries[place], scopes[place], 1 + place % 30) for place in range(96)]
+    assert sum(passes) == 96
+    assert max(passes) > 1
+
+
+def test_the_compiled_loop_shares_large_work_among_threads_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("index.compiled_scan._PRODUCTS_PER_JOB", 100)
+    codes, order = corpus(9000, 24, seed=33, largest=2)
+    ranges = subset(9000, 30, seed=34)
+    queries = corpus(5, 24, seed=35, largest=2)[0]
+    with ThreadPoolExecutor(3) as workers:
+        scan, shortlist = CompiledScan(codes, order, workers), Shortlist(queries=5, k=40, order=order)
+        scan.offer(queries, shared_rows([ranges] * 5), shortlist, 40, divisor=1)
+
+    found = shortlist.rankings()
+    assert [lists(each) for each in found] == [brute_force(codes, order, query, ranges, 40) for query in queries]
+
+
+def test_for_few_queries_auto_takes_the_compiled_loop_and_for_many_the_proven_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, int]] = []
+    for scan in (CompiledScan, TorchScan, FaissScan):
+        offer = scan.offer
+
+        def counting(self: Any, queries: Codes, *more: Any, offer: Any = offer, **named: Any) -> None:
+            asked.append((type(self).__name__, len(queries)))
+            offer(self, queries, *more, **named)
+
+        monkeypatch.setattr(scan, "offer", counting)
+    codes, order = corpus(600, 24, seed=36)
+    index = DenseIndex(codes, order, CPU)
+
+    for count in (1, MANY_QUERIES - 1, MANY_QUERIES):
+        index.topk(codes[:count], ranges=everything(600), k=5)
+    many = "TorchScan" if index.product is Product.TORCH else "FaissScan"
+    assert asked == [("CompiledScan", 1), ("CompiledScan", MANY_QUERIES - 1), (many, MANY_QUERIES)]
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

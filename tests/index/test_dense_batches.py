@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from index.dense import DenseIndex, Product
+from index.dense import DenseIndex
+from index.product import Product
 from index.ranges import RowRanges
 from index.selection import Ranking
 from tests.index.dense_corpus import CPU, PRODUCTS, Codes, brute_force, corpus, everything, lists, subset

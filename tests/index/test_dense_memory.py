@@ -13,11 +13,12 @@ import pytest
 import torch
 
 from index import dense, torch_scan
-from index.dense import DenseIndex, Product, choose_product
+from index.dense import DenseIndex
+from index.product import Product, choose_product, product_self_test
 from index.ranges import RowRanges
 from tests.index.dense_corpus import CPU, brute_force, corpus, lists
 
-pytestmark = pytest.mark.skipif(not dense.product_self_test(CPU), reason="this CPU's int8 product saturates")
+pytestmark = pytest.mark.skipif(not product_self_test(CPU), reason="this CPU's int8 product saturates")
 
 CODES, ORDER = corpus(9000, 24, seed=41, largest=3)
 QUERIES = corpus(5, 24, seed=42, largest=3)[0]
@@ -148,7 +149,7 @@ def test_a_device_without_room_for_the_proof_leaves_the_rows_to_the_cpu(monkeypa
             raise torch.OutOfMemoryError
         return real(left, right)
 
-    monkeypatch.setattr(dense, "int8_product", product)
+    monkeypatch.setattr("index.product.int8_product", product)
     with pytest.raises(torch.OutOfMemoryError):
         choose_product(torch.device("cpu", 0))  # a name of its own: nothing proven before is kept for it
     full = False
@@ -176,6 +177,21 @@ def test_faiss_answers_for_a_full_device_where_the_cpu_has_no_exact_int8_product
     monkeypatch.setattr(dense, "choose_product", lambda device, asked: Product.FAISS)
 
     assert search(searched) == EXPECTED
+
+
+def test_each_of_those_who_were_answered_together_hears_that_the_cpu_did_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R15."""
+    told: list[str] = []
+    searched = index()
+    FullDevice(monkeypatch, times=1000)
+    monkeypatch.setattr(dense, "choose_product", lambda device, asked: Product.FAISS)
+    asked = [
+        dense._Asked(query=QUERIES[place], ranges=RANGES, k=30, on_fallback=lambda name=name: told.append(name))  # type: ignore[misc]  # bound at once
+        for place, name in enumerate("ab")
+    ]
+
+    assert [lists(found) for found in searched._answer(asked)] == EXPECTED[:2]
+    assert sorted(told) == ["a", "b"]
 
 
 def test_an_index_beside_a_full_one_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

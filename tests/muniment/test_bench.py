@@ -18,11 +18,11 @@ from index.statistics import gather
 from tests.muniment.commands import run
 
 
-@pytest.mark.parametrize(("suite", "comparisons"), [("encoder", 2), ("dense", 12), ("lexical", 1)])
+@pytest.mark.parametrize(("suite", "comparisons"), [("encoder", 2), ("dense", 18), ("lexical", 1)])
 def test_a_suite_writes_its_figures_with_machine_versions_sizes_and_command(
     suite: str, comparisons: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Dense: two kinds of faiss index, 1 and 64 queries, 1, 10 and 100% visible."""
+    """Dense: two kinds of faiss index, 1 and 64 queries, 1, 10, 50 and 100% visible, and 64 tenants at once."""
     out = tmp_path / "figures.json"
 
     ran = run(capsys, "bench", suite, "--quick", "--json", out)

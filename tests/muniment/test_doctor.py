@@ -130,7 +130,7 @@ def test_a_runtime_that_is_not_at_hand_is_a_warning_that_names_it(
 def test_a_product_that_is_not_exact_is_a_warning_because_faiss_serves(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("index.dense.product_self_test", lambda device: False)
+    monkeypatch.setattr("index.product.product_self_test", lambda device: False)
 
     status, found = examined(capsys)
     assert (status, found["int8 product"]["status"]) == (0, "warn")

@@ -14,8 +14,8 @@ from unittest import mock
 
 import torch
 
-from index import dense
-from index.dense import Product
+from index import dense, product
+from index.product import Product
 from server.in_process import HttpResponse
 from tests.noninterference import application
 from tests.noninterference.application import Application, compared, running
@@ -25,7 +25,7 @@ from tests.noninterference.world import Asked, World
 
 CPU = torch.device("cpu")
 RUN = {"device", "fallback", "milliseconds"}
-FALLBACK = "dense scores by faiss: the int8 product is not exact on this processor"
+FALLBACK = "many dense queries at once by faiss: the int8 product is not exact on this processor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,13 @@ class Backend:
 
 def backends_here() -> list[Backend]:
     """Those that this machine has; the first is on every machine."""
-    found = [Backend(product=Product.FAISS), Backend(product=Product.AUTO, fails=True)]
-    if dense.choose_product(CPU) is Product.TORCH:
+    found = [
+        Backend(product=Product.FAISS),
+        Backend(product=Product.COMPILED),
+        Backend(product=Product.AUTO),
+        Backend(product=Product.AUTO, fails=True),
+    ]
+    if product.choose_product(CPU) is Product.TORCH:
         found.append(Backend(product=Product.TORCH))
     if torch.cuda.is_available():
         found.append(Backend(product=Product.TORCH, device="cuda"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index import dense
+from index import faiss_scan
 from server.searchable import SearchableRows
 from tests.noninterference import relations_of_backends
 from tests.noninterference.bench import Bench, Difference
@@ -31,7 +31,7 @@ def _only_so_many(index: Any, queries: Any, tile: Any, shortlist: Any, k: int) -
 
 
 def test_a_product_that_chooses_among_equals_is_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "_offer_found", _only_so_many)
+    monkeypatch.setattr(faiss_scan, "offer_found", _only_so_many)
 
     with pytest.raises(Difference):
         BACKENDS(bench, BY_HAND)

@@ -136,11 +136,11 @@ def test_revisions_that_wait_for_a_reindex_are_missing_and_counted(tmp_path: Pat
 
 def test_the_dense_product_may_be_chosen_and_changes_no_answer(catalog: Catalog) -> None:
     """R10, R15: which product serves is a matter of `run`."""
-    answers = [search(pipeline_over(catalog, dense_product=product)) for product in ("torch", "faiss")]
+    answers = [search(pipeline_over(catalog, dense_product=product)) for product in ("torch", "faiss", "compiled")]
 
     for answer in answers:
         assert answer.pop("run")["device"] == "cpu"
-    assert answers[0] == answers[1]
+    assert answers[0] == answers[1] == answers[2]
 
 
 def test_a_broad_packet_takes_what_waits_for_a_reindex_since_nothing_is_scored(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from index import dense, torch_scan
 from index.catalog import Catalog
-from index.dense import Product
+from index.product import Product, product_self_test
 from server.parsing import parse
 from server.pipeline import Pipeline
 from server.schemas import PacketRequest, SearchRequest
@@ -19,7 +19,7 @@ from tests.worlds import arrive, build, pipeline_over, principal, record
 ANYONE = principal(None)
 CPU = torch.device("cpu")
 SHORTAGES = 3  # of memory in one search, after which the CPU answers
-needs_int8 = pytest.mark.skipif(not dense.product_self_test(CPU), reason="this CPU's int8 product saturates")
+needs_int8 = pytest.mark.skipif(not product_self_test(CPU), reason="this CPU's int8 product saturates")
 
 
 @pytest.fixture(name="catalog")
