@@ -42,6 +42,6 @@ def endpoints_of(routers: Iterable[APIRouter]) -> Endpoints:
             for router in routers
             for route in router.routes
             if isinstance(route, APIRoute) and not route.param_convertors
-            for method in route.methods
+            for method in route.methods or ()
         }
     )

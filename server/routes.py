@@ -6,7 +6,7 @@ Each route: who asks, what do they ask, answer.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import anyio
 import msgspec
@@ -36,6 +36,8 @@ from server.tokens import MAX_TOKEN_BYTES
 from server.url_query import parameters, read_query
 
 Done = TypeVar("Done")
+Step: TypeAlias = Callable[[Pipeline], Done]
+"""Work that a thread does at one go."""
 router = APIRouter()
 PARSED_AT_ONCE_BYTES = 16_384  # parsed within a few milliseconds
 NOBODY_THERE = 499  # as nginx logs it; no client ever sees it
@@ -176,7 +178,7 @@ async def answer(
 
 
 async def perform(
-    request: Request, principal: Principal, work: Callable[[Pipeline], Done], *, admission: Admission | None = None
+    request: Request, principal: Principal, work: Step[Done], *, admission: Admission | None = None
 ) -> Done | None:
     """Wait for a place, and do the work in a thread; None where nobody waits for the answer any more, before or after.
 
@@ -191,7 +193,7 @@ async def perform(
 async def perform_each(
     request: Request,
     principal: Principal,
-    steps: Sequence[Callable[[Pipeline], Done]],
+    steps: Sequence[Step[Done]],
     *,
     admission: Admission | None = None,
 ) -> list[Done] | None:

@@ -9,7 +9,7 @@ from evidence.canonical import Json
 from server.metrics import Metrics
 from server.pipeline import Pipeline
 from server.responses import BatchAnswer
-from server.routes import NOBODY_THERE, caller, perform_each, read_body
+from server.routes import NOBODY_THERE, Step, caller, perform_each, read_body
 from server.schemas import BatchRequest
 from server.search_batches import SearchBatch
 
@@ -42,7 +42,7 @@ async def search_batch(request: Request) -> Response:
     return Response(written[-1], media_type="application/json")
 
 
-def _making(batch: SearchBatch) -> list[partial[bytes]]:
+def _making(batch: SearchBatch) -> list[Step[bytes]]:
     def make(place: int, _: Pipeline) -> bytes:
         batch.make(place)
         return b""

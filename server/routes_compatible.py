@@ -16,10 +16,9 @@ from server.compatible.reranking_shapes import (
     JinaRerankRequest,
 )
 from server.pipeline import Pipeline
-from server.routes import NOBODY_THERE, caller, perform_each, read_body
+from server.routes import NOBODY_THERE, Step, caller, perform_each, read_body
 
 router = APIRouter()
-Step = Callable[[Pipeline], bytes]
 
 
 @router.post(
@@ -59,7 +58,7 @@ async def rerank(request: Request) -> Response:
     texts = body.texts
 
     def shown(result: Result) -> dict[str, object]:
-        scored = {"index": result.index, "relevance_score": result.relevance_score}
+        scored: dict[str, object] = {"index": result.index, "relevance_score": result.relevance_score}
         return {**scored, "document": {"text": texts[result.index]}} if body.return_documents else scored
 
     def finish(_: Pipeline) -> bytes:
@@ -99,8 +98,8 @@ def _reranking(request: Request, body: JinaRerankRequest | CohereRerankRequest) 
     return Reranking(pipeline.reranker, model=body.model, query=body.query, texts=body.texts)
 
 
-def _making(make: Callable[[range], None], steps: Iterable[range]) -> list[Step]:
-    def made(step: range) -> Step:
+def _making(make: Callable[[range], None], steps: Iterable[range]) -> list[Step[bytes]]:
+    def made(step: range) -> Step[bytes]:
         def work(_: Pipeline) -> bytes:
             make(step)
             return b""
@@ -110,7 +109,7 @@ def _making(make: Callable[[range], None], steps: Iterable[range]) -> list[Step]
     return [made(step) for step in steps]
 
 
-async def _answer(request: Request, principal: Principal, steps: list[Step]) -> Response:
+async def _answer(request: Request, principal: Principal, steps: list[Step[bytes]]) -> Response:
     """Do the steps, the last of which writes the body."""
     written = await perform_each(request, principal, steps)
     if written is None:
