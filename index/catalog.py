@@ -18,7 +18,7 @@ from types import TracebackType
 from sqlalchemy import Connection, Engine, insert, select
 
 from evidence.access import Label
-from evidence.grants import Grant, Subject, Token
+from evidence.grants import Grant, Revocations, Subject, Token
 from evidence.identity import RevisionKey, SourceKey
 from index.catalog_coded import Encoded
 from index.catalog_connection import (
@@ -36,6 +36,7 @@ from index.catalog_read import KeptHoldings, Reading
 from index.catalog_removal import Removed, RolledBack, delete_source, roll_back
 from index.catalog_revocations import KeptRevocations, Revoked, revoke
 from index.catalog_tables import catalog_state
+from index.catalog_watch import LatestRevocations
 from index.catalog_write import IngestReport, NewRevision, add
 from index.errors import DamagedCatalog, DirectoryNotEmpty, NotACatalog
 from index.recipe import Recipe, read_recipe, write_recipe
@@ -56,6 +57,7 @@ class Catalog:
         self._engine = engine
         self._kept = KeptHoldings()
         self._revocations = KeptRevocations()
+        self._latest = LatestRevocations(directory / DATABASE)
 
     @classmethod
     def create(cls, directory: Path, recipe: Recipe, *, prepare: Callable[[Path], object] | None = None) -> "Catalog":
@@ -143,6 +145,20 @@ class Catalog:
         with reading(self._engine) as connection:
             yield Reading(connection, self._kept, self._revocations)
 
+    def revocations_at_hand(self) -> Revocations | None:
+        """What is revoked at this moment, by whichever process, where nothing was written since `read_revocations`;
+        None otherwise. Takes microseconds and never waits."""
+        return self._latest.at_hand()
+
+    def read_revocations(self) -> Revocations:
+        """What is revoked at this moment, by whichever process."""
+
+        def read() -> Revocations:
+            with self.read() as state:
+                return state.revocations
+
+        return self._latest.read_by(read)
+
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A write transaction, for the modules of this package that keep tables of their own in the catalog."""
@@ -155,6 +171,7 @@ class Catalog:
             return problems(connection)
 
     def close(self) -> None:
+        self._latest.close()
         self._engine.dispose()
 
     def __enter__(self) -> "Catalog":

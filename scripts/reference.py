@@ -35,6 +35,10 @@ GENERATED = "<!-- Written by scripts/reference.py from the code; edit that, not 
 SCOPES = {
     "POST /v1/search": "search",
     "POST /v1/packets": "search",
+    "POST /v1/search/batch": "search",
+    "POST /v1/embeddings": "search",
+    "POST /v1/rerank": "search",
+    "POST /v2/rerank": "search",
     "GET /v1/catalog": "search",
     "GET /v1/manifests/{packet_id}": "search",
     "POST /v1/manifests/replay": "search",

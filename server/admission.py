@@ -24,7 +24,7 @@ class Admission:
     def __init__(
         self, *, max_running: int, max_running_per_tenant: int, max_waiting: int, max_waiting_per_tenant: int
     ) -> None:
-        self._places = anyio.Semaphore(max_running)
+        self._places = anyio.Semaphore(max_running, fast_acquire=True)
         self._max_inside = max_running + max_waiting
         self._max_of_tenant = max(1, max_waiting_per_tenant)
         self._inside: Counter[Namespace] = Counter()
@@ -52,7 +52,7 @@ class Admission:
         if self._inside.total() >= self._max_inside:
             raise Unavailable("the server has as many requests waiting as it may; try again in a second")
         self._inside[tenant] += 1
-        own = self._places_of_tenant.setdefault(tenant, anyio.Semaphore(self._max_running_of_tenant))
+        own = self._places_of_tenant.setdefault(tenant, anyio.Semaphore(self._max_running_of_tenant, fast_acquire=True))
         try:
             async with own, self._places:
                 yield

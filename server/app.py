@@ -17,7 +17,11 @@ from index.errors import RecordsFault
 from server import routes_sources
 from server.admission import Admission
 from server.authority_schemas import AccessBody, RevocationBody
+from server.bearers import Bearers
 from server.citation_schemas import CitationRequest, NativeRequest
+from server.compatible.embedding_shapes import EmbeddingRequest
+from server.compatible.reranking_shapes import CohereRerankRequest, JinaRerankRequest
+from server.direct import Direct, endpoints_of
 from server.edge import PROBLEM, Edge, new_request_id
 from server.intake import Intake
 from server.keys import SigningKey
@@ -29,11 +33,13 @@ from server.recording import Recorder
 from server.responses import ProblemShape
 from server.routes import encoded, router
 from server.routes_authority import router as authority_router
+from server.routes_batch import router as batch_router
 from server.routes_citations import router as citations_router
+from server.routes_compatible import router as compatible_router
 from server.routes_records import router as records_router
 from server.routes_replay import ReplayRequest
 from server.routes_replay import router as replay_router
-from server.schemas import PacketRequest, SearchRequest
+from server.schemas import BatchRequest, PacketRequest, SearchRequest
 from server.settings import Settings
 
 TITLE = "Muniment"
@@ -43,9 +49,23 @@ DESCRIPTION = (
     " has an x-request-id."
 )
 PRUNING_EVERY_S = 24 * 3600  # so that what is beyond its days goes within a day, also where nobody asks any more
+ROUTERS = (
+    router,
+    batch_router,
+    compatible_router,
+    authority_router,
+    routes_sources.router,
+    records_router,
+    citations_router,
+    replay_router,
+)
 _BODIES: dict[str, type[BaseModel]] = {
     "SearchRequest": SearchRequest,
     "PacketRequest": PacketRequest,
+    "BatchRequest": BatchRequest,
+    "EmbeddingRequest": EmbeddingRequest,
+    "JinaRerankRequest": JinaRerankRequest,
+    "CohereRerankRequest": CohereRerankRequest,
     "CitationRequest": CitationRequest,
     "NativeRequest": NativeRequest,
     "AccessBody": AccessBody,
@@ -77,12 +97,19 @@ def create_app(
             group.cancel_scope.cancel()
 
     app = FastAPI(
-        title=TITLE, docs_url="/docs", redoc_url=None, redirect_slashes=False, lifespan=lifespan, version="0.1.0"
+        title=TITLE,
+        docs_url="/docs",
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        version="0.1.0",
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # bodies go nowhere but into answers (R31)
     )
     app.state.ready = False
     app.state.pipeline = pipeline
     app.state.recorder = recorder
     app.state.key = key
+    app.state.bearers = Bearers()
     app.state.metrics = Metrics()
     app.state.admission = Admission(
         max_running=settings.max_running,
@@ -97,13 +124,10 @@ def create_app(
         max_waiting_per_tenant=settings.max_waiting_sources_per_tenant,
     )
     app.state.intake = Intake(pipeline.catalog, encoder=pipeline.encoder)
-    app.include_router(router)
-    app.include_router(authority_router)
-    app.include_router(routes_sources.router)
-    app.include_router(records_router)
-    app.include_router(citations_router)
-    app.include_router(replay_router)
+    for one in ROUTERS:
+        app.include_router(one)
     app.add_exception_handler(HTTPException, _http_problem)
+    app.add_middleware(Direct, endpoints=endpoints_of(ROUTERS))
     app.add_middleware(
         Edge,
         max_body_bytes=settings.max_body_bytes,

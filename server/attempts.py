@@ -6,7 +6,7 @@ ends no attempt: an answer is of the state in which it was begun, and names it (
 stream of new sources cannot keep answers from being made.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -104,9 +104,20 @@ class Authority:
     def require_unmoved(self, request: Retrieval, principal: Principal, basis: Basis) -> None:
         """Raise AuthorityMoved unless the answer may still leave: the last look, and a short one where nothing was
         written since."""
+        if self.moved([(request, basis)], principal):
+            raise AuthorityMoved
+
+    def moved(self, asked: Sequence[tuple[Retrieval, Basis]], principal: Principal) -> list[int]:
+        """The places of those requests whose answers may not leave as they are; all judged in one consistent read."""
+        found: list[int] = []
         with self._snapshots.pin() as live:
-            if live.reading.change != basis.change:
-                self._gate(live, request, principal, basis, trace=unranked).require(basis.revisions)
+            for place, (request, basis) in enumerate(asked):
+                try:
+                    if live.reading.change != basis.change:
+                        self._gate(live, request, principal, basis, trace=unranked).require(basis.revisions)
+                except AuthorityMoved:
+                    found.append(place)
+        return found
 
     def until_unmoved(self, attempt: Callable[[], Result]) -> Result | None:
         """The result of the first attempt under which the authority stood still; None where it never did."""

@@ -48,6 +48,11 @@ class RequestError(ServerError):
         self.path = path
         self.line = line  # of a body of lines, counted from 1
 
+    def within(self, place: str) -> "RequestError":
+        """The same error of a request that stands at `place` of a larger body, as `$.requests[3]`."""
+        path = None if self.path is None else place + self.path.removeprefix("$")
+        return type(self)(self.detail, path=path, line=self.line)
+
 
 class Malformed(RequestError):
     kind = "malformed"

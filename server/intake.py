@@ -15,6 +15,7 @@ from index.catalog import Catalog
 from index.chunking import TokenCounter
 from index.errors import IngestRefused, LabelChanged, RevisionChanged, SupersedesCycle
 from models.errors import ModelError
+from server.compatible.embedding import VectorEncoder
 from server.errors import Invalid, Unavailable
 from server.ingest import Chunker, ingest_searchable
 from server.queries import QueryEncoder
@@ -52,8 +53,8 @@ class DocumentEncoder(Protocol):
         """(len(texts), dimension) int8, in the order given. Raises ModelError."""
 
 
-class TextEncoder(QueryEncoder, DocumentEncoder, Protocol):
-    """An encoder for both sides."""
+class TextEncoder(QueryEncoder, DocumentEncoder, VectorEncoder, Protocol):
+    """An encoder for both sides, in codes and in vectors."""
 
 
 class Intake:

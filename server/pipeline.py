@@ -5,7 +5,7 @@ reranking; then hits (`searching`), or a second consistent read and assembly int
 line, the server and the evaluation all run exactly this.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -21,6 +21,7 @@ from index.catalog import Catalog
 from index.snapshot import Snapshots
 from server import clock
 from server.attempts import Authority
+from server.compatible.embedding import Embedder
 from server.containment import AnswerKind, Checked, Told, conclude, invisible_among, untold
 from server.errors import Invalid
 from server.hits import families
@@ -33,6 +34,7 @@ from server.reranking import RerankerSlot
 from server.retrieval import Codes
 from server.schemas import PacketRequest, Retrieval, SearchRequest
 from server.scope import scope_for, still_granted
+from server.search_batches import SearchBatch, refusing_all, require_few_hits
 from server.searchable import SearchableRows
 from server.searching import Searcher
 from server.settings import Settings
@@ -70,6 +72,8 @@ class Pipeline:
         self.device = device
         self.catalog = catalog
         self.encoder = encoder
+        self.embedder = Embedder(recipe, encoder=encoder)
+        self.reranker = reranker
         self.requests = requests
         self._stopwatch = stopwatch
         self._settings = settings
@@ -102,16 +106,26 @@ class Pipeline:
         """The body of `POST /v1/search`. told: hears of each answer that was looked through before it leaves."""
         watch = self._stopwatch()
         self._check(request, k=request.k)
-        searcher = Searcher(
-            request=request,
-            principal=principal,
+        return {**self._searcher(request, principal, watch=watch, told=told).search(), "run": self._run(watch)}
+
+    def search_batch(
+        self, requests: Sequence[SearchRequest], principal: Principal, *, told: Told = untold
+    ) -> SearchBatch:
+        """The searches of `POST /v1/search/batch`, checked and still to be made. told: as for a search.
+
+        Raises Invalid where a request is beyond the limits, or all of them together.
+        """
+        for place, request in enumerate(requests):
+            with refusing_all(place):
+                self._check(request, k=request.k)
+        require_few_hits(requests, most=self._settings.max_batch_hits)
+        return SearchBatch(
+            requests,
+            principal,
             authority=self._authority,
-            ranker=self.ranker,
-            recipe_digest=self.catalog.recipe.digest,
-            watch=watch,
-            told=told,
+            searcher=lambda request: self._searcher(request, principal, watch=self._stopwatch(), told=told),
+            run=lambda searcher: self._run(searcher.watch),
         )
-        return {**searcher.search(), "run": self._run(watch)}
 
     def packet(
         self,
@@ -193,13 +207,27 @@ class Pipeline:
         nobody = Principal(sub="warm-up", tenant=None)
         self.search(SearchRequest(query="warm up"), nobody)
 
+    def check_query(self, query: str) -> None:
+        """Raise Invalid for a query that is too long."""
+        size, most = len(query.encode("utf-8")), self._settings.max_query_bytes
+        if size > most:
+            raise Invalid(f"has {size} bytes, at most {most} are allowed", path="$.query")
+
     def _check(self, request: Retrieval, *, k: int | None) -> None:
-        settings = self._settings
-        size = len(request.query.encode("utf-8"))
-        if size > settings.max_query_bytes:
-            raise Invalid(f"has {size} bytes, at most {settings.max_query_bytes} are allowed", path="$.query")
-        if k is not None and k > settings.max_k:
-            raise Invalid(f"is {k}, at most {settings.max_k} is allowed", path="$.k")
+        self.check_query(request.query)
+        if k is not None and k > self._settings.max_k:
+            raise Invalid(f"is {k}, at most {self._settings.max_k} is allowed", path="$.k")
+
+    def _searcher(self, request: SearchRequest, principal: Principal, *, watch: Stopwatch, told: Told) -> Searcher:
+        return Searcher(
+            request=request,
+            principal=principal,
+            authority=self._authority,
+            ranker=self.ranker,
+            recipe_digest=self.catalog.recipe.digest,
+            watch=watch,
+            told=told,
+        )
 
     def _run(self, watch: Stopwatch) -> Answer:
         fallback = watch.fallback or self.fallback

@@ -65,6 +65,12 @@ class SearchAnswer(Shape):
     run: RunShape
 
 
+class BatchAnswer(Shape):
+    """One answer for each request, in their order."""
+
+    responses: list[SearchAnswer]
+
+
 class EvidenceShape(Shape):
     handle: str
     namespace: str

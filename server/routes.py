@@ -4,9 +4,9 @@ Each route: who asks, what do they ask, answer.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import anyio
 import msgspec
@@ -16,26 +16,28 @@ from starlette.background import BackgroundTask
 
 from evidence.access import Principal
 from evidence.canonical import Json
-from evidence.grants import Revocations
 from evidence.strict_json import InvalidJson, loads_exactly
 from index.catalog import Catalog
 from index.errors import IndexFault
 from server.admission import Admission
+from server.bearers import Bearers
 from server.errors import Malformed, Unauthenticated, Unavailable
-from server.keys import SigningKey
 from server.logs import frames
 from server.metrics import Metrics
 from server.packets import Answered
 from server.parsing import Body, parse
 from server.pipeline import Pipeline
+from server.presence import has_left
 from server.recording import Recorder
 from server.responses import CatalogAnswer, HealthAnswer, PacketAnswer, SearchAnswer
 from server.schemas import CatalogQuery, PacketRequest, SearchRequest
-from server.scope import principal_of_claims, require, still_granted
-from server.tokens import MAX_TOKEN_BYTES, verify
+from server.scope import require
+from server.tokens import MAX_TOKEN_BYTES
 from server.url_query import parameters, read_query
 
 Done = TypeVar("Done")
+Step: TypeAlias = Callable[[Pipeline], Done]
+"""Work that a thread does at one go."""
 router = APIRouter()
 PARSED_AT_ONCE_BYTES = 16_384  # parsed within a few milliseconds
 NOBODY_THERE = 499  # as nginx logs it; no client ever sees it
@@ -93,7 +95,7 @@ async def catalog(request: Request) -> Response:
 
 
 @router.get("/health/live", response_model=HealthAnswer, tags=["health"])
-async def live() -> Response:
+async def live(_: Request) -> Response:
     """The process runs."""
     return encoded({"status": "live"})
 
@@ -115,20 +117,18 @@ async def caller(request: Request, *, granted: str | None) -> Principal:
     kind, _, token = header.partition(" ")
     if len(header) > MAX_TOKEN_BYTES or kind.lower() != "bearer" or not token:
         raise Unauthenticated("send `Authorization: Bearer <token>`")
-    key: SigningKey = request.app.state.key
-    named = principal_of_claims(verify(token, key=key, now_s=int(time.time())))
-    catalog: Catalog = request.app.state.pipeline.catalog
-    with faults_told():
-        principal = still_granted(named, await anyio.to_thread.run_sync(_revocations, catalog))
+    state = request.app.state
+    bearers: Bearers = state.bearers
+    bearer = bearers.recognize(token, key=state.key, now_s=int(time.time()))
+    catalog: Catalog = state.pipeline.catalog
+    revocations = catalog.revocations_at_hand()
+    if revocations is None:
+        with faults_told():
+            revocations = await anyio.to_thread.run_sync(catalog.read_revocations)
+    principal = bearer.less(revocations)
     if granted is not None:
         require(principal, granted=granted)
     return principal
-
-
-def _revocations(catalog: Catalog) -> Revocations:
-    """What is revoked at this moment, by whichever process."""
-    with catalog.read() as reading:
-        return reading.revocations
 
 
 @contextmanager
@@ -183,7 +183,7 @@ async def answer(
 
 
 async def perform(
-    request: Request, principal: Principal, work: Callable[[Pipeline], Done], *, admission: Admission | None = None
+    request: Request, principal: Principal, work: Step[Done], *, admission: Admission | None = None
 ) -> Done | None:
     """Wait for a place, and do the work in a thread; None where nobody waits for the answer any more, before or after.
 
@@ -191,14 +191,30 @@ async def perform(
 
     Raises TooMany, Unavailable (also when the authority cannot be read, R5), and what the work refuses.
     """
+    done = await perform_each(request, principal, (work,), admission=admission)
+    return None if done is None else done[0]
+
+
+async def perform_each(
+    request: Request,
+    principal: Principal,
+    steps: Sequence[Step[Done]],
+    *,
+    admission: Admission | None = None,
+) -> list[Done] | None:
+    """As `perform`, for work of several steps that are done in one place; nothing more is done for a client that left
+    between them."""
     places: Admission = admission or request.app.state.admission
     pipeline: Pipeline = request.app.state.pipeline
+    done: list[Done] = []
     async with places.admit(principal.namespace):
-        if await request.is_disconnected():
-            return None
-        with faults_told():
-            done = await anyio.to_thread.run_sync(work, pipeline)  # to its end, whoever leaves: then its place is free
-    return None if await request.is_disconnected() else done
+        for step in steps:
+            if has_left(request):
+                return None
+            with faults_told():
+                # to its end, whoever leaves: then its place is free
+                done.append(await anyio.to_thread.run_sync(step, pipeline))
+    return None if has_left(request) else done
 
 
 def encoded(body: Mapping[str, object]) -> Response:

@@ -21,6 +21,7 @@ from server.url_query import UrlQuery
 
 MAX_DEPTH = 1000
 MAX_RRF_K = 1_000_000
+MAX_SEARCHES = 256  # of one call
 MAX_FIELDS = 32  # of metadata in a filter
 MAX_TURNS = 200  # of a conversation
 MAX_TURN = 65_536  # code points of a turn
@@ -141,6 +142,14 @@ class SearchRequest(Retrieval):
         if self.k > self.fusion.depth:
             raise ValueError(f"k is {self.k}, more than fusion.depth ({self.fusion.depth})")
         return self
+
+
+class BatchRequest(Closed):
+    """The body of `POST /v1/search/batch`."""
+
+    requests: list[SearchRequest] = Field(
+        max_length=MAX_SEARCHES, description="searches, each answered as if it had been asked alone"
+    )
 
 
 class Match(Closed):

@@ -4,18 +4,38 @@ The first half of the use case: pin, rank, read, look through, look again.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from evidence.access import Principal
 from evidence.canonical import Json
+from evidence.instant import Instant
 from evidence.state import Disposition
 from server.attempts import Authority, Basis
 from server.containment import AnswerKind, NotContained, Told, named_by_hits, require_contained
 from server.hits import hit, matched_terms
 from server.ranking import Pinned, Ranker, Stage, degraded, fusion_record
 from server.retrieval import Query, Ranked
-from server.schemas import SearchRequest
+from server.schemas import Retrieval, SearchRequest
 from server.timing import Stopwatch
+
+
+class _Pin(Protocol):
+    """Pins a state for a request, as `Authority.pin`."""
+
+    def __call__(
+        self, request: Retrieval, principal: Principal, watch: Stopwatch, *, now: Instant
+    ) -> AbstractContextManager[Pinned]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The body of an answer, `run` apart, and what it rests on; one that was given up names nothing, and rests on
+    nothing."""
+
+    body: dict[str, Json]
+    basis: Basis | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,29 +52,35 @@ class Searcher:
 
     def search(self) -> dict[str, Json]:
         """The body of `POST /v1/search`, `run` apart."""
+        return self.find().body
 
-        def attempt() -> dict[str, Json]:
-            answer, basis = self._attempt()
-            self.authority.require_unmoved(self.request, self.principal, basis)
-            return answer
+    def find(self) -> Found:
+        """The answer, as it may leave now."""
 
-        pin = self.authority.pin
+        def attempt() -> Found:
+            found = self._attempt()
+            assert found.basis is not None
+            self.authority.require_unmoved(self.request, self.principal, found.basis)
+            return found
+
         try:
-            answer = self.authority.until_unmoved(attempt)
-            if answer is not None:
-                return answer
+            found = self.authority.until_unmoved(attempt)
         except NotContained:
-            pin = self.authority.pin_unseen
-        with pin(self.request, self.principal, self.watch, now=self.authority.now()) as pinned:
-            return self._no_hits(pinned, Disposition.FAILED_CLOSED)
+            return self._failed_closed(self.authority.pin_unseen)
+        return self.give_up() if found is None else found
 
-    def _attempt(self) -> tuple[dict[str, Json], Basis]:
+    def give_up(self) -> Found:
+        """The answer of one under which the authority never stood still."""
+        return self._failed_closed(self.authority.pin)
+
+    def _attempt(self) -> Found:
         request, authority, ranker = self.request, self.authority, self.ranker
         now = authority.now()
         with authority.pin(request, self.principal, self.watch, now=now) as pinned:
             eligible = pinned.eligible
             if request.catalog_version not in (None, eligible.catalog_version):
-                return self._no_hits(pinned, Disposition.STALE_VERSION), authority.basis(pinned, (), now=now)
+                stale = self._no_hits(pinned, Disposition.STALE_VERSION)
+                return Found(body=stale, basis=authority.basis(pinned, (), now=now))
             query = ranker.read(request, pinned)
             outcome = ranker.rank(request, query, pinned)
             best = outcome.candidates[: request.k]
@@ -72,7 +98,7 @@ class Searcher:
             }
             basis = authority.basis(pinned, (ranked.key for ranked in best), now=now)
         authority.reached(Stage.SELECTED)
-        return answer, basis
+        return Found(body=answer, basis=basis)
 
     def _require_contained(self, hits: Sequence[Json], pinned: Pinned) -> None:
         require_contained(
@@ -83,6 +109,10 @@ class Searcher:
             reading=pinned.snapshot.reading,
             told=self.told,
         )
+
+    def _failed_closed(self, pin: _Pin) -> Found:
+        with pin(self.request, self.principal, self.watch, now=self.authority.now()) as pinned:
+            return Found(body=self._no_hits(pinned, Disposition.FAILED_CLOSED), basis=None)
 
     def _no_hits(self, pinned: Pinned, disposition: Disposition) -> dict[str, Json]:
         return {

@@ -77,6 +77,7 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(1 << 20, ge=1, description="bytes of a request body")
     max_sources_bytes: int = Field(16 << 20, ge=1, description="bytes of a body of sources")
     max_k: int = Field(200, ge=1, le=1000, description="largest k of a request")
+    max_batch_hits: int = Field(10_000, ge=1, description="hits that the searches of one call may want, all together")
     max_broad_units: int = Field(20_000, ge=1, description="units that a broad packet may select")
     max_running: int = Field(4, ge=1, description="requests worked on at once")
     max_running_per_tenant: int = Field(2, ge=1, description="requests of one tenant worked on at once")

@@ -44,6 +44,13 @@ def issue(principal: Principal, *, key: SigningKey, now_s: int, lifetime_s: int)
 
 def verify(token: str, *, key: SigningKey, now_s: int) -> Mapping[str, object]:
     """The claims of a genuine token in force at `now_s`. Raises Unauthenticated, always with the same text."""
+    claims = genuine_claims(token, key=key)
+    require_in_force(claims, key=key, now_s=now_s)
+    return claims
+
+
+def genuine_claims(token: str, *, key: SigningKey) -> Mapping[str, object]:
+    """The claims that `key` signed, in force or not. Costs a third of a millisecond. Raises as `verify`."""
     if len(token) > MAX_TOKEN_BYTES or not token.isascii():
         raise Unauthenticated(_REFUSED)
     registry = JWSRegistry(algorithms=[ALGORITHM])
@@ -52,9 +59,15 @@ def verify(token: str, *, key: SigningKey, now_s: int) -> Mapping[str, object]:
         header, claims = decoded.header, decoded.claims
     except (JoseError, ValueError, TypeError, KeyError, RecursionError, binascii.Error):
         raise Unauthenticated(_REFUSED) from None
-    if not _header_holds(header, key) or not _claims_hold(claims, key, now_s):
+    if not _header_holds(header, key):
         raise Unauthenticated(_REFUSED)
     return claims
+
+
+def require_in_force(claims: Mapping[str, object], *, key: SigningKey, now_s: int) -> None:
+    """Raise as `verify` unless genuine claims are for this catalog and in force at `now_s`."""
+    if not _claims_hold(claims, key, now_s):
+        raise Unauthenticated(_REFUSED)
 
 
 def _header_holds(header: Mapping[str, object], key: SigningKey) -> bool:

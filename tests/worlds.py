@@ -76,6 +76,13 @@ class WordEncoder:
     def encode_documents(self, texts: Sequence[str]) -> npt.NDArray[np.int8]:
         return np.stack([self.encode_query(text) for text in texts]).reshape(-1, DIMENSION)
 
+    def query_vector(self, text: str) -> npt.NDArray[np.float32]:
+        vector: npt.NDArray[np.float32] = self.encode_query(text).astype(np.float32) / np.float32(127)
+        return vector
+
+    def document_vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.stack([self.query_vector(text) for text in texts])
+
     def truncated(self, query: str) -> tuple[int, int]:
         return self.counter.count(query), self.counter.count(query)
 

@@ -23,6 +23,7 @@ from index.reindex import reindex
 from server.intake import Intake
 
 Codes = npt.NDArray[np.int8]
+Vector = npt.NDArray[np.float32]
 
 DIMENSION = 64
 ANALYZER = Analyzer()
@@ -73,6 +74,12 @@ class HashEncoder:
 
     def encode_documents(self, texts: Sequence[str]) -> Codes:
         return np.stack([self.encode_query(text) for text in texts]).reshape(-1, DIMENSION)
+
+    def query_vector(self, text: str) -> Vector:
+        return self.encode_query(text).astype(np.float32) / np.float32(127)
+
+    def document_vectors(self, texts: Sequence[str]) -> Vector:
+        return np.stack([self.query_vector(text) for text in texts]).reshape(-1, DIMENSION)
 
     def truncated(self, query: str) -> tuple[int, int]:
         return self.counter.count(query), self.counter.count(query)

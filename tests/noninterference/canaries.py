@@ -150,8 +150,22 @@ def everything() -> Iterator[Asked]:
     yield ANN.search(QUERY, as_of="2025-01-01T00:00:00Z", subject="k1")
     yield ANN.packet(QUERY, catalog_version="sha256:" + "0" * 64)
     yield ANN.catalog()
+    yield from _without_the_catalog()
+    searches = [ANN.search(QUERY, channel=channel).body for channel in ("hybrid", "lexical", "dense")]
+    for more in ({}, {"k": 0}, {"purpose": f"{SECRET}-purpose"}):
+        yield _as(ANN, "POST", "/v1/search/batch", {"requests": [*searches, {**searches[0], **more}]})
     yield from _wrong()
     yield from _writing()
+
+
+def _without_the_catalog() -> Iterator[Asked]:
+    """Texts of the caller alone, to be embedded and reranked, and what of it is refused."""
+    for model in ("words", SECRET):
+        yield _as(ANN, "POST", "/v1/embeddings", {"model": model, "input": [QUERY, SECRET]})
+    yield _as(ANN, "POST", "/v1/embeddings", {"model": "words", "input": f"{SECRET} " * 300})
+    for path in ("/v1/rerank", "/v2/rerank"):
+        for model in ("shared-words", SECRET):
+            yield _as(ANN, "POST", path, {"model": model, "query": QUERY, "documents": [SECRET, "upload"]})
 
 
 def _wrong() -> Iterator[Asked]:

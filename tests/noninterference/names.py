@@ -4,7 +4,7 @@ For each place that takes a name: a foreign one, one that never was, and one tha
 valid; all of one length, so that lengths may be compared.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -53,6 +53,12 @@ def planted(view: Viewpoint, called: Mapping[str, str] | None = None) -> tuple[R
     )
 
 
+def together(view: Viewpoint, searches: Sequence[Asked]) -> Asked:
+    """These searches in one call."""
+    body = {"requests": [search.body for search in searches]}
+    return Asked(who=view.who, method="POST", target="/v1/search/batch", body=body)
+
+
 def _like(name: str) -> tuple[str, str, str]:
     """A name, one of the same form, and one of no form at all."""
     return name, name[:-1] + "8", "'../"[: len(name)]
@@ -74,6 +80,10 @@ def _reading(view: Viewpoint, name: str) -> tuple[Probe, ...]:
     def talk(handle: str) -> Asked:
         turns = [{"role": "assistant", "content": f"See {handle}."}]
         return view.packet("upload limit", k=1, adapter="openai", conversation=turns)
+
+    def reranked(one: str) -> Asked:
+        body = {"model": "shared-words", "query": "upload limit", "documents": ["limit", one]}
+        return Asked(who=view.who, method="POST", target="/v1/rerank", body=body)
 
     return (
         Probe(
@@ -120,6 +130,16 @@ def _reading(view: Viewpoint, name: str) -> tuple[Probe, ...]:
             ask=lambda one: view.packet("upload limit", filter={"source_id": [one]}),
             echoes=True,
         ),
+        Probe(
+            place="filter of a search among others",
+            names=_like(name),
+            ask=lambda one: together(
+                view, [view.search("upload"), view.search("upload limit", filter={"source_id": [one]})]
+            ),
+            echoes=True,
+        ),
+        Probe(place="document to rerank", names=_like(name), ask=reranked, echoes=True),
+        Probe(place="handle to rerank", names=handles, ask=reranked, echoes=True),
         Probe(place="handle in a conversation", names=handles, ask=talk, echoes=True),
         Probe(place="cited handle", names=handles, ask=lambda one: _citing(view, name, one), echoes=True),
     )

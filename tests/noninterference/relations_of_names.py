@@ -30,7 +30,7 @@ CALLERS = (
 )
 """Who may do everything in their own namespace, with and without a tenant; and who may only search. An auditor without
 a tenant is everybody's: nothing on record is foreign to them."""
-OF_SOURCES, PLACES = 27, 36  # so many places take the name of a source, and so many a name
+OF_SOURCES, PLACES = 33, 42  # so many places take the name of a source, and so many a name
 
 
 def foreign_names(bench: Bench, world: World, view: Viewpoint, chosen: Collection[int]) -> None:

@@ -30,7 +30,11 @@ def test_the_openapi_document_describes_each_route_with_its_body(client: TestCli
 
     assert set(document["paths"]) == {
         "/v1/search",
+        "/v1/search/batch",
         "/v1/packets",
+        "/v1/embeddings",
+        "/v1/rerank",
+        "/v2/rerank",
         "/v1/catalog",
         "/v1/sources",
         "/v1/sources/{source_id}",

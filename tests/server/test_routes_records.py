@@ -13,6 +13,7 @@ from evidence.access import Principal
 from evidence.canonical import digest
 from evidence.identity import PUBLIC, UnitKey
 from server.admission import Admission
+from server.bearers import Bearers
 from server.edge import Edge
 from server.keys import SigningKey, create_key, load_key
 from server.metrics import Metrics
@@ -55,7 +56,7 @@ def fixture_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]
         kept_by = recorder(directory, made)
         app = FastAPI()
         app.state.pipeline, app.state.key = SimpleNamespace(catalog=made), load_key(directory)
-        app.state.recorder = kept_by
+        app.state.bearers, app.state.recorder = Bearers(), kept_by
         app.state.metrics = Metrics()
         app.state.admission = Admission(
             max_running=2, max_running_per_tenant=2, max_waiting=2, max_waiting_per_tenant=4
