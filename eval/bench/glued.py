@@ -63,7 +63,7 @@ class Glued:
         self._places = {tenant: np.flatnonzero(namespaces == tenant) for tenant in tenants}
         self._near = {tenant: FaissPeer(Kind.FLAT, rows.codes, namespaces == tenant) for tenant in tenants}
         self._words: Mapping[str, ReferenceBm25] = {
-            tenant: ReferenceBm25([analyzer.terms(rows.texts[row]) for row in places], formula(variant))
+            tenant: ReferenceBm25([analyzer.terms(rows.texts[row]) for row in places.tolist()], formula(variant))
             for tenant, places in self._places.items()
         }
 

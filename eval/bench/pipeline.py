@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -180,7 +181,8 @@ def _rows(pipeline: Pipeline) -> Rows:
     return Rows(codes=generation.codes[:], texts=texts, keys=keys)
 
 
-def _peer_model(encoder: Encoder, device: torch.device):  # type: ignore[no-untyped-def]  # sentence-transformers is untyped here
+def _peer_model(encoder: Encoder, device: torch.device) -> Any:
+    """sentence-transformers, which brings no types."""
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415 - as above
 

@@ -28,44 +28,44 @@ class Bench:
 
 def encode(bench: Bench) -> Measured:
     """Texts to vectors."""
-    from eval.bench import encoder  # noqa: PLC0415 - as the module says
+    from eval.bench.encoder import run  # noqa: PLC0415 - as the module says
 
-    return compared(encoder.run(bench.device, bench.effort, cache=bench.cache))
+    return compared(run(bench.device, bench.effort, cache=bench.cache))
 
 
 def dense(bench: Bench) -> Measured:
     """Exact vector search over what is visible."""
-    from eval.bench import dense  # noqa: PLC0415 - as the module says
+    from eval.bench.dense import run  # noqa: PLC0415 - as the module says
 
-    return compared(dense.run(bench.device, bench.effort))
+    return compared(run(bench.device, bench.effort))
 
 
 def lexical(bench: Bench) -> Measured:
     """BM25 over what is visible."""
-    from eval.bench import lexical  # noqa: PLC0415 - as the module says
+    from eval.bench.lexical import run  # noqa: PLC0415 - as the module says
 
-    return compared(lexical.run(bench.effort))
+    return compared(run(bench.effort))
 
 
 def pipeline(bench: Bench) -> Measured:
     """The whole path of a request, and many clients at once."""
-    from eval.bench import pipeline  # noqa: PLC0415 - as the module says
+    from eval.bench.pipeline import run  # noqa: PLC0415 - as the module says
 
-    return pipeline.run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
+    return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
 
 
 def growth(bench: Bench) -> Measured:
     """What a search costs in a catalog that grows."""
-    from eval.bench import growth  # noqa: PLC0415 - as the module says
+    from eval.bench.growth import run  # noqa: PLC0415 - as the module says
 
-    return growth.run(bench.device, bench.effort, progress=bench.progress)
+    return run(bench.device, bench.effort, progress=bench.progress)
 
 
 def peers(bench: Bench) -> Measured:
     """Other engines' filtered search."""
-    from eval.bench.peers import suite  # noqa: PLC0415 - as the module says
+    from eval.bench.peers.suite import run  # noqa: PLC0415 - as the module says
 
-    return suite.run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
+    return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
 
 
 def compared(comparisons: Sequence[Comparison]) -> Measured:

@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(ANSWER)
 
-    def log_message(self, *_: object) -> None:  # type: ignore[override]  # nothing to say
+    def log_message(self, *_: object) -> None:
         pass
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from eval.bench.errors import PeerUnavailable
-from eval.bench.peers import environment
 from eval.bench.peers.environment import Environment, made, running
 from eval.bench.peers.turns import Work, save_work
 
@@ -97,7 +96,7 @@ def test_a_peers_process_and_what_it_started_end_with_the_context(folder: Path, 
 
 def test_an_environment_is_made_once(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = made(toy(folder), cache=cache)
-    monkeypatch.setattr(environment.sys, "executable", "/bin/false")
+    monkeypatch.setattr("eval.bench.peers.environment.sys.executable", "/bin/false")
 
     assert made(toy(folder), cache=cache) == first
 
@@ -106,7 +105,7 @@ def test_an_environment_that_cannot_be_made_is_unavailable_and_is_tried_again(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(environment.sys, "executable", "/bin/false")
+        patched.setattr("eval.bench.peers.environment.sys.executable", "/bin/false")
         with pytest.raises(PeerUnavailable, match="other: cannot be installed"):
             made(toy(folder, "other"), cache=cache)
 

@@ -75,9 +75,11 @@ def test_exact_search_has_a_row_for_the_device_for_each_batch_and_for_tenants(tm
         "640 x 16",
         "4 queries of as many tenants",
     ]
-    assert all(
-        row.figures["ratio"] == pytest.approx(row.figures["seconds"] / row.figures["bound_s"]) for row in found[1:3]
-    )  # type: ignore[operator]  # both are numbers
+    ratios = [
+        (float(row.figures["ratio"]), float(row.figures["seconds"]), float(row.figures["bound_s"]))
+        for row in found[1:3]
+    ]
+    assert [ratio for ratio, _, _ in ratios] == pytest.approx([seconds / bound for _, seconds, bound in ratios])
 
 
 def test_rows_that_the_cpu_does_not_find_end_the_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
