@@ -56,7 +56,7 @@ def publish_drawn(directory: Path, units: int, kind: Kind) -> str:
     return publish_rows(
         directory,
         recipe=recipe_of(kind.dimension),
-        runs=_sources(runs, units),
+        runs=_sources(units, kind.visible),
         codes=_codes(units, runs, kind),
         postings=postings,
         lengths=lengths,
@@ -70,8 +70,7 @@ def array_bytes(units: int, kind: Kind) -> int:
 
 def caller_rows(units: int, visible: int) -> RowRanges:
     """The caller's rows: runs of one length, spread evenly."""
-    length = visible // RUNS
-    return RowRanges.from_pairs((at * units // RUNS, at * units // RUNS + length) for at in range(RUNS))
+    return RowRanges.from_pairs(_edges(units, visible))
 
 
 def questions(kind: Kind, count: int) -> list[Asked]:
@@ -85,10 +84,16 @@ def questions(kind: Kind, count: int) -> list[Asked]:
     ]
 
 
-def _sources(runs: RowRanges, units: int) -> list[RevisionRun]:
+def _edges(units: int, visible: int) -> list[tuple[int, int]]:
+    """The caller's runs, `[first, last)`; where nothing else is there, they touch."""
+    length = visible // RUNS
+    return [(at * units // RUNS, at * units // RUNS + length) for at in range(RUNS)]
+
+
+def _sources(units: int, visible: int) -> list[RevisionRun]:
     """A source for each run of the caller's, and one for what lies between; the caller's have the same names always."""
     found, end = [], 0
-    for number, (first, last) in enumerate(zip(runs.starts.tolist(), runs.ends.tolist(), strict=True)):
+    for number, (first, last) in enumerate(_edges(units, visible)):
         if end < first:
             found.append(run_of(f"z{number:02}", end, first))
         found.append(run_of(f"a{number:02}", first, last))
