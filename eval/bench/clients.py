@@ -19,10 +19,9 @@ from pathlib import Path
 
 from eval.bench.errors import BenchError
 from eval.bench.machine import resident_bytes
-from eval.bench.measured import Load
+from eval.bench.measured import OUTSIDE, Load
 
 STOP_S = 30
-OUTSIDE = "waiting, HTTP"  # what a request took outside the pipeline: until it had a place, and on the way
 REST = "the rest"  # of the pipeline, between its stages
 _RUN = b'"run":'
 

@@ -57,6 +57,11 @@ class Searched:
         """These rows, as what one request may use."""
         return replace(_NOTHING, ranges=ranges)
 
+    def nearest(self, code: Codes, *, eligible: Eligible, k: int) -> list[int]:
+        """The first `k` rows of the dense channel alone, best first."""
+        rows: list[int] = self._rows.of(self.segments).dense.topk(code, ranges=eligible.ranges, k=k).rows.tolist()
+        return rows
+
     def ask(self, asked: Asked, channel: Channel, *, eligible: Eligible, depth: int) -> Outcome:
         """The first `depth` of each channel wanted, fused; statistics of the same rows are kept from the last time."""
         query = Query(

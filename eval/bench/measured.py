@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from eval.bench.rounds import Comparison, milliseconds
 
+OUTSIDE = "waiting, HTTP"  # the stage of what a request took outside the pipeline: until it had a place, and on the way
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:

@@ -6,6 +6,7 @@ a goal that is met, another one that is not; no picture holds a figure that the 
 """
 
 import json
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from eval.bench.measured import OUTSIDE
 
 Record = Mapping[str, Any]
 
@@ -80,7 +83,7 @@ def _ratios(name: str, comparisons: Sequence[Record]) -> Figure:
             axes.plot([least, least], [place - 0.38, place + 0.38], color="black", linewidth=2.2, zorder=4)
         axes.annotate(
             f"x{one['ratio']['median']:.3g}" + ("" if least is None else f"  (goal x{least:g})"),
-            (one["ratio"]["max"], place),
+            (max(one["ratio"]["max"], least or 0), place),
             xytext=(6, 0),
             textcoords="offset points",
             va="center",
@@ -115,29 +118,39 @@ def _growth(work: str, curves: Sequence[Record]) -> Figure:
     for axes in (times, memory):
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_ylim(*_decades(axes.get_ylim()))
+        axes.set_xlim(*_decades(axes.get_xlim()))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+            axis.set_minor_formatter(NullFormatter())
         axes.grid(visible=True, which="major", color="#dddddd")
         _bare(axes)
-    memory.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     times.legend(frameon=False, fontsize=8)
     times.set_title(work, loc="left", fontsize=10)
     return figure
 
 
 def _stages(loads: Sequence[Record]) -> Figure:
-    """A bar a load: the mean milliseconds of a request by stage, one after the other."""
+    """A bar a load: the mean milliseconds of a request by stage, one after the other. What passed outside the pipeline
+    is told beside it: among many clients that is mostly waiting, and would hide the rest."""
     figure, axes = _axes(height=1.8 + 0.7 * len(loads))
-    names = list(dict.fromkeys(stage for load in loads for stage in load["stages_s"]))
+    names = [stage for stage in dict.fromkeys(each for load in loads for each in load["stages_s"]) if stage != OUTSIDE]
     for stage, colour in zip(names, _SERIES * len(names), strict=False):
         means = [1000 * load["stages_s"].get(stage, 0.0) for load in loads]
         begun = [
             1000 * sum(load["stages_s"].get(before, 0.0) for before in names[: names.index(stage)]) for load in loads
         ]
-        axes.barh(range(len(loads)), means, left=begun, color=colour, height=0.5, label=stage)
-    labels = [_label(f"{load['work']}: {load['answers_per_s']:,.0f} answers/s") for load in loads]
+        axes.barh(range(len(loads)), means, left=begun, color=colour, height=0.5, label=stage, zorder=2)
+    labels = [
+        _label(
+            f"{load['work']}: {load['answers_per_s']:,.0f} answers/s, p50 {1000 * load['p50_s']:,.0f} ms,"
+            f" of it {1000 * load['stages_s'].get(OUTSIDE, 0.0):,.0f} ms {OUTSIDE}"
+        )
+        for load in loads
+    ]
     axes.set_yticks(range(len(loads)), labels, fontsize=8)
     axes.invert_yaxis()
-    axes.set_xlabel("mean milliseconds of a request, by stage")
+    axes.set_xlabel("mean milliseconds of a request in the pipeline, by stage")
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 
@@ -148,6 +161,12 @@ def _axes(*, height: float) -> tuple[Figure, Axes]:
     _bare(axes)
     axes.grid(visible=True, axis="x", color="#e4e4e4", zorder=0)
     return figure, axes
+
+
+def _decades(limits: tuple[float, float]) -> tuple[float, float]:
+    """Whole powers of ten around what is drawn, so that a small difference does not look like a large one."""
+    low, high = limits
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
 def _bare(axes: Axes) -> None:

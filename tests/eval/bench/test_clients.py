@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from eval.bench.clients import OUTSIDE, REST, Client, Server, load
+from eval.bench.clients import REST, Client, Server, load
+from eval.bench.measured import OUTSIDE
 
 ANSWER = b'{"packet":{"run":"no block"},"run":{"device":"cpu","milliseconds":{"encode":2.0,"search":1.0,"total":4.0}}}'
 
