@@ -51,8 +51,11 @@ class Curve:
 
     def line(self) -> str:
         """The curve for people."""
-        sizes = ", ".join(f"{point.size:,}: {milliseconds(point.p50_s)}" for point in self.points)
-        return f"{self.work}, {self.series}: p50 at {sizes}"
+        sizes = ", ".join(
+            f"{point.size:,}: {milliseconds(point.p50_s)} ({point.resident_bytes / 2**20:,.0f} MiB)"
+            for point in self.points
+        )
+        return f"{self.work}, {self.series}: p50 and memory at {sizes}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

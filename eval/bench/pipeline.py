@@ -7,7 +7,7 @@ hand that end with a prompt. Then a server and its clients, and where the time o
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from eval.bench.clients import Client, load, serving
 from eval.bench.errors import AnswersDiffer
 from eval.bench.glued import Glued, Rows
 from eval.bench.goals import GOALS
-from eval.bench.measured import Load, Measured, Verdict, percentile
+from eval.bench.measured import Load, Measured, Skipped, Verdict, percentile
 from eval.bench.rounds import Comparison, Effort, in_turn, milliseconds
 from eval.bench.synthetic_catalog import FORMULA, Questions, Sizes, make_catalog, principal_of
 from evidence.identity import unit_id
@@ -39,6 +39,8 @@ from server.settings import DeviceChoice, Settings
 from server.tokens import issue
 
 CLIENTS = 64
+MOST_LONGER_S = 0.003
+UNBATCHED: Mapping[str, str] = {}  # the settings that switch batching across requests off; none where there is none
 K = 20
 MAX_TOKENS = 4000
 TOKENIZER = "o200k_base"
@@ -81,9 +83,32 @@ def run(device: torch.device, effort: Effort, *, cache: Path, progress: Callable
             pipeline.warm_up()
             comparison, verdict = _compared(pipeline, encoder, work)
         progress("serve clients", 0, 1)
-        loads = _loaded(directory, encoder, work, device=device, cache=cache)
+        loads = [_loaded(directory, encoder, work, device=device, cache=cache, settings={}, how="")]
+        if UNBATCHED:
+            how = ", without batching"
+            loads.append(_loaded(directory, encoder, work, device=device, cache=cache, settings=UNBATCHED, how=how))
         progress("serve clients", 1, 1)
-    return Measured(comparisons=(comparison,), verdicts=(verdict,), loads=loads)
+    return Measured(
+        comparisons=(comparison,),
+        verdicts=(verdict, *(batching(loads[0], alone) for alone in loads[1:])),
+        loads=tuple(loads),
+        skipped=()
+        if UNBATCHED
+        else (Skipped(work=f"{CLIENTS} clients, C8", reason="no setting switches batching across requests off"),),
+    )
+
+
+def batching(served: Load, alone: Load) -> Verdict:
+    """Whether it pays to work on several requests together. alone: the same server without."""
+    least = GOALS["C8"].ratio_at_least
+    assert least is not None
+    ratio, longer = served.answers_per_s / alone.answers_per_s, served.percentile_s(50) - alone.percentile_s(50)
+    return Verdict(
+        goal="C8",
+        says=f"at least x{least:g} of the answers without batching, p50 at most {milliseconds(MOST_LONGER_S)} longer",
+        found=f"x{ratio:.2f}, p50 {milliseconds(served.percentile_s(50))} and {milliseconds(alone.percentile_s(50))}",
+        is_met=ratio >= least and longer <= MOST_LONGER_S,
+    )
 
 
 def _compared(pipeline: Pipeline, encoder: Encoder, work: _Work) -> tuple[Comparison, Verdict]:
@@ -191,7 +216,16 @@ def _peer_model(encoder: Encoder, device: torch.device) -> Any:
     return SentenceTransformer(path, device=device.type, local_files_only=True, trust_remote_code=False)
 
 
-def _loaded(directory: Path, encoder: Encoder, work: _Work, *, device: torch.device, cache: Path) -> tuple[Load, ...]:
+def _loaded(
+    directory: Path,
+    encoder: Encoder,
+    work: _Work,
+    *,
+    device: torch.device,
+    cache: Path,
+    settings: Mapping[str, str],
+    how: str,
+) -> Load:
     key = load_key(directory)
     now = int(time.time())
     clients = [
@@ -201,15 +235,15 @@ def _loaded(directory: Path, encoder: Encoder, work: _Work, *, device: torch.dev
         )
         for number in range(CLIENTS)
     ]
-    settings = {
+    chosen = {
         "MUNIMENT_DEVICE": device.type,
         "MUNIMENT_CACHE_DIR": str(cache),
         "MUNIMENT_LOG_LEVEL": "error",
+        **settings,
     }
-    with serving(directory, settings=settings) as server:
-        return (
-            load(server, clients, path="/v1/packets", seconds=work.load_s, work=f"{CLIENTS} clients ask for packets"),
-        )
+    told = f"{CLIENTS} clients ask for packets{how}"
+    with serving(directory, settings=chosen) as server:
+        return load(server, clients, path="/v1/packets", seconds=work.load_s, work=told)
 
 
 def _bodies(questions: Questions) -> Iterator[bytes]:

@@ -10,19 +10,30 @@ from eval.bench.errors import AnswersDiffer
 from eval.bench.glued import Glued
 from eval.bench.rounds import Effort
 from server.settings import load_settings
+from tests.eval.bench.builders import load
+
+
+@pytest.mark.parametrize(("answers", "p50_s", "is_met"), [(5, 0.103, True), (4, 0.103, False), (5, 0.104, False)])
+def test_batching_pays_where_answers_come_two_and_a_half_times_as_fast_and_three_milliseconds_later(
+    answers: int, p50_s: float, *, is_met: bool
+) -> None:
+    """Both for two seconds; without batching there were two answers, after 100 ms each."""
+    told = pipeline.batching(load(*[p50_s] * answers), load(0.1, 0.1))
+
+    assert (told.goal, told.is_met) == ("C8", is_met)
 
 
 @pytest.mark.full
 def test_the_whole_path_is_compared_and_a_server_is_loaded() -> None:
     told = pipeline.run(torch.device("cpu"), Effort.QUICK, cache=load_settings().cache, progress=lambda *_: None)
 
-    (comparison,), (verdict,), (load,) = told.comparisons, told.verdicts, told.loads
+    (comparison,), (verdict,), (served,) = told.comparisons, told.verdicts, told.loads
     assert comparison.goal is not None
     assert (comparison.goal.name, verdict.goal) == ("C7", "C7 p99")
-    assert (load.clients, load.failed) == (64, 0)
-    assert len(load.latencies_s) >= 64
-    assert {"encode", "search", "assemble"} <= load.stages.keys()
-    assert min(load.resident_bytes) > 0
+    assert (served.clients, served.failed) == (64, 0)
+    assert len(served.latencies_s) >= 64
+    assert {"encode", "search", "assemble"} <= served.stages.keys()
+    assert min(served.resident_bytes) > 0
 
 
 @pytest.mark.full
