@@ -101,7 +101,7 @@ def set_up(extra: str, torch_index: str, lock: int) -> None:
     pin = re.search(r'"(torch==[^"]+)"', project.decode())
     if torch_index and pin:
         _install(["--no-deps", "--index-url", torch_index, pin.group(1)], lock)
-    _install(["--editable", f"{ROOT}[{extra},dev]"], lock)
+    _install(["--editable", f"{ROOT}[{extra},bench,dev]"], lock)
     RECORD.write_text(wanted)
     _say(f"done after {time.monotonic() - started:.0f} s")
 

@@ -14,6 +14,11 @@ def modules(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
+def is_of_another_environment(path: Path) -> bool:
+    """Whether a module is a peer's script: it runs where that peer is installed, and our process never imports it."""
+    return path.parent == ROOT / "eval" / "bench" / "peers" and path.stem.endswith("_peer")
+
+
 @cache
 def tree_of(path: Path) -> ast.Module:
     """The syntax tree of a module, parsed once."""

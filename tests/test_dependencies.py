@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from tests.source_tree import PACKAGES, ROOT, imports, modules, place, tree_of
+from tests.source_tree import PACKAGES, ROOT, imports, is_of_another_environment, modules, place, tree_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -82,12 +82,13 @@ def test_every_requirement_has_a_row_with_a_reason_and_every_row_a_requirement(e
 
 
 def test_every_imported_package_is_declared() -> None:
-    declared = {name for extra in (None, "cpu", "gpu") for name in requirements(extra)}
+    declared = {name for extra in (None, "cpu", "gpu", "bench") for name in requirements(extra)}
     providers = distributions_of_modules()
 
     undeclared = [
         f"{place(path)}: {module}"
         for path in modules(*PACKAGES)
+        if not is_of_another_environment(path)
         for module in sorted(imported_modules(path))
         if not providers.get(module, set()) & declared
     ]
@@ -97,7 +98,7 @@ def test_every_imported_package_is_declared() -> None:
 
 def test_every_declared_package_is_used() -> None:
     providers = distributions_of_modules()
-    declared = {name for extra in (None, "cpu", "gpu") for name in requirements(extra)}
+    declared = {name for extra in (None, "cpu", "gpu", "bench") for name in requirements(extra)}
     entries = [path for name in PACKAGES for path in (ROOT / name).rglob("*.json")]
     used: set[str] = set()
     for path in (*modules(*PACKAGES), *entries):
@@ -111,10 +112,10 @@ def test_every_declared_package_is_used() -> None:
 def test_faiss_comes_with_the_extras_alone_and_never_twice() -> None:
     per_extra = {
         extra: {name for name in requirements(extra) if name.startswith("faiss")}
-        for extra in (None, "cpu", "gpu", "dev")
+        for extra in (None, "cpu", "gpu", "bench", "dev")
     }
 
-    assert per_extra == {None: set(), "cpu": {"faiss-cpu"}, "gpu": {"faiss-gpu"}, "dev": set()}
+    assert per_extra == {None: set(), "cpu": {"faiss-cpu"}, "gpu": {"faiss-gpu"}, "bench": set(), "dev": set()}
 
 
 def test_torch_is_pinned_to_one_release() -> None:

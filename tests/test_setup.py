@@ -39,7 +39,8 @@ import os, tomllib, zipfile
 
 def build_editable(folder, config_settings=None, metadata_directory=None):
     needs = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]
-    metadata = ["Metadata-Version: 2.1", "Name: tiny", "Version: 1", "Provides-Extra: cpu", "Provides-Extra: dev"]
+    metadata = ["Metadata-Version: 2.1", "Name: tiny", "Version: 1", "Provides-Extra: cpu"]
+    metadata += ["Provides-Extra: bench", "Provides-Extra: dev"]
     files = {
         "tiny.pth": [os.getcwd()],
         "tiny-1.dist-info/METADATA": [*metadata, *(f"Requires-Dist: {one}" for one in needs)],
@@ -204,7 +205,7 @@ def test_a_changed_pyproject_is_installed_into_the_venv_that_is_there_and_an_unc
 
     assert (first.returncode, second.returncode, second.stdout, second.stderr) == (0, 0, "", "")
     (call,) = (tree / "calls").read_text().splitlines()
-    assert call.endswith(f"--editable {tree}[cpu,dev]")
+    assert call.endswith(f"--editable {tree}[cpu,bench,dev]")
 
 
 def test_torch_comes_from_its_own_index_when_one_is_named(tmp_path: Path) -> None:
@@ -225,7 +226,7 @@ def test_the_extra_is_the_one_that_the_machine_can_use(tmp_path: Path, listed: s
 
     set_up(tree, "--extra", "auto", environment={"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"})
 
-    assert (tree / "calls").read_text().endswith(f"{tree}[{extra},dev]\n")
+    assert (tree / "calls").read_text().endswith(f"{tree}[{extra},bench,dev]\n")
 
 
 def test_a_set_up_that_was_killed_stays_unfinished_and_the_next_one_waits_for_its_pip(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""On which machine, with which versions, were figures measured?"""
+"""On which machine, with which versions, were figures measured, and how much room is there?"""
 
 import os
 import platform
+import shutil
 from importlib import metadata
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def machine(device: torch.device) -> dict[str, object]:
         "platform": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "memory_bytes": _kib(Path("/proc/meminfo"), "MemTotal:"),
         "torch_threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
     }
@@ -26,6 +28,29 @@ def versions() -> dict[str, str]:
     """Python, Muniment, and the packages that do the measured work, where they are installed."""
     installed = {name: metadata.version(name) for name in _MEASURED if any(metadata.distributions(name=name))}
     return {"python": platform.python_version(), **installed}
+
+
+def resident_bytes(process: int | str = "self") -> int:
+    """What a process holds in memory, mapped pages that it read included; 0 where the platform does not tell."""
+    return _kib(Path(f"/proc/{process}/status"), "VmRSS:")
+
+
+def free_memory_bytes() -> int:
+    """What can be had without swapping."""
+    return _kib(Path("/proc/meminfo"), "MemAvailable:")
+
+
+def free_disk_bytes(folder: Path) -> int:
+    """What the disk under a folder can still take."""
+    return shutil.disk_usage(folder).free
+
+
+def _kib(file: Path, name: str) -> int:
+    """The bytes in a line `name N kB`."""
+    if not file.is_file():
+        return 0
+    lines = (line.split() for line in file.read_text().splitlines())
+    return next((int(words[1]) * 1024 for words in lines if words[:1] == [name]), 0)
 
 
 def _processor() -> str:

@@ -75,16 +75,24 @@ class Comparison:
             "ours": {**_spread(self.ours), f"{self.unit}_per_s": self.amount / statistics.median(self.ours)},
             "theirs": {**_spread(self.theirs), f"{self.unit}_per_s": self.amount / statistics.median(self.theirs)},
             "ratio": {"median": self.ratio, "min": low, "max": high},
-            "goal": None if self.goal is None else {"name": self.goal.name, "says": str(self.goal), "met": self.is_met},
+            "goal": None
+            if self.goal is None
+            else {
+                "name": self.goal.name,
+                "says": str(self.goal),
+                "ratio_at_least": self.goal.ratio_at_least,
+                "met": self.is_met,
+            },
         }
 
     def line(self) -> str:
         """The comparison for people."""
         low, high = self.ratios
         ours, theirs = statistics.median(self.ours), statistics.median(self.theirs)
+        asked = "" if self.goal is None else f"; {self.goal.name} {self.goal}: {'met' if self.is_met else 'not met'}"
         return (
-            f"{self.work}: {self.us} {_milliseconds(ours)} ({self.amount / ours:,.0f} {self.unit}/s),"
-            f" {self.peer} {_milliseconds(theirs)}; x{self.ratio:.2f} ({low:.2f} to {high:.2f})"
+            f"{self.work}: {self.us} {milliseconds(ours)} ({self.amount / ours:,.0f} {self.unit}/s),"
+            f" {self.peer} {milliseconds(theirs)}; x{self.ratio:.2f} ({low:.2f} to {high:.2f}){asked}"
         )
 
 
@@ -92,8 +100,19 @@ def in_turn(
     ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int = ROUNDS
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Seconds a call of each side in each round; one call of each warms up."""
-    calls = [max(1, math.ceil(_ROUND_S / _seconds(side, calls=1))) for side in (ours, theirs)]
-    times = [(_seconds(ours, calls=calls[0]), _seconds(theirs, calls=calls[1])) for _ in range(rounds)]
+    return in_turn_with(ours, lambda calls: _seconds(theirs, calls=calls), rounds=rounds)
+
+
+def in_turn_with(
+    ours: Callable[[], object], their_seconds: Callable[[int], float], *, rounds: int = ROUNDS
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """As `in_turn`, where the peer holds its own watch: so many calls, and seconds of one."""
+
+    def our_seconds(calls: int) -> float:
+        return _seconds(ours, calls=calls)
+
+    calls = [max(1, math.ceil(_ROUND_S / side(1))) for side in (our_seconds, their_seconds)]
+    times = [(our_seconds(calls[0]), their_seconds(calls[1])) for _ in range(rounds)]
     return tuple(pair[0] for pair in times), tuple(pair[1] for pair in times)
 
 
@@ -104,10 +123,15 @@ def _seconds(side: Callable[[], object], *, calls: int) -> float:
     return (time.perf_counter() - begun) / calls
 
 
-def _milliseconds(seconds: float) -> str:
-    """To three digits: 0.123 ms, 12.3 ms, 1,234 ms."""
+def milliseconds(seconds: float) -> str:
+    """To three digits, as people read it.
+
+    >>> milliseconds(0.000123), milliseconds(0.0123), milliseconds(1.234)
+    ('0.123 ms', '12.3 ms', '1,234 ms')
+    """
     value = 1000 * seconds
-    return f"{value:,.{min(max(2 - math.floor(math.log10(value)), 0), 6)}f} ms"
+    digits = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return f"{value:,.{min(max(digits, 0), 6)}f} ms"
 
 
 def _spread(seconds: tuple[float, ...]) -> dict[str, object]:

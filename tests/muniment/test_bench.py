@@ -18,7 +18,7 @@ from index.statistics import gather
 from tests.muniment.commands import run
 
 
-@pytest.mark.parametrize(("suite", "comparisons"), [("encoder", 2), ("dense", 18), ("lexical", 1)])
+@pytest.mark.parametrize(("suite", "comparisons"), [("encode", 2), ("dense", 18), ("lexical", 1)])
 def test_a_suite_writes_its_figures_with_machine_versions_sizes_and_command(
     suite: str, comparisons: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -27,8 +27,9 @@ def test_a_suite_writes_its_figures_with_machine_versions_sizes_and_command(
 
     ran = run(capsys, "bench", suite, "--quick", "--json", out)
     report = json.loads(out.read_text())
-    figures = report["suites"][suite]
+    figures = report["suites"][suite]["comparisons"]
     assert (ran.status, len(ran.out.splitlines()), len(figures)) == (0, comparisons, comparisons)
+    assert list(report["suites"]) == [suite]
     assert report["command"] == f"muniment bench {suite} --quick --json {out}"
     assert (report["effort"], report["machine"]["device"]) == ("quick", "cpu")
     assert {"python", "torch", "numpy"} <= report["versions"].keys()
@@ -74,7 +75,12 @@ def test_lexical_answers_that_differ_end_with_1(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["sorting"], "no suite named sorting: there are encoder, dense, lexical"),
+        (["sorting"], "no suite named sorting: there are encode, "),
+        (["dense", "sorting"], "no suite named sorting: there are encode, "),
+        (["--plots", "absent"], "--plots: there is no folder absent"),
+        (["--from", "figures.json"], "it goes with --plots"),
+        (["dense", "--from", "figures.json", "--plots", "."], "it goes with --plots"),
+        (["--from", "absent.json", "--plots", "."], "absent.json: cannot be read"),
         (["dense", "--json", "absent/figures.json"], "there is no folder absent"),
         (["dense", "--device", "tpu"], "no device named 'tpu'"),
     ],
@@ -86,6 +92,32 @@ def test_bad_usage_ends_with_2_and_one_line(
 
     assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
     assert told in ran.err
+
+
+def test_suites_run_in_their_own_order_and_are_drawn_from_the_file_as_they_were_when_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, now, later = tmp_path / "figures.json", tmp_path / "now", tmp_path / "later"
+    now.mkdir()
+    later.mkdir()
+
+    measured = run(capsys, "bench", "lexical", "dense", "--quick", "--json", out, "--plots", now)
+    drawn = run(capsys, "bench", "--from", out, "--plots", later)
+    assert (measured.status, drawn.status) == (0, 0)
+    assert list(json.loads(out.read_text())["suites"]) == ["dense", "lexical"]
+    assert drawn.out.splitlines() == [str(later / "dense.png"), str(later / "lexical.png")]
+    for name in ("dense.png", "lexical.png"):
+        assert (now / name).read_bytes() == (later / name).read_bytes()
+
+
+def test_without_matplotlib_plots_are_refused_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muniment.bench.find_spec", lambda _: None)
+
+    ran = run(capsys, "bench", "dense", "--plots", tmp_path)
+    assert (ran.status, ran.out) == (2, "")
+    assert "extra `bench`" in ran.err
 
 
 def test_sides_take_turns_for_the_rounds_asked_for() -> None:

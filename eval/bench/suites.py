@@ -1,0 +1,92 @@
+"""Which suites are there, and what does each need?
+
+One line a suite. A module is imported when its suite runs: each brings a peer of its own, and some take seconds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from eval.bench.measured import Measured
+from eval.bench.rounds import Comparison, Effort
+
+Progress = Callable[[str, int, int], None]
+"""Hears of a step, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What a suite runs with. device: where ours runs. cache: for exported networks and the environments of peers."""
+
+    device: torch.device
+    effort: Effort
+    cache: Path
+    progress: Progress
+
+
+def encode(bench: Bench) -> Measured:
+    """Texts to vectors."""
+    from eval.bench.encoder import run  # noqa: PLC0415 - as the module says
+
+    return compared(run(bench.device, bench.effort, cache=bench.cache))
+
+
+def dense(bench: Bench) -> Measured:
+    """Exact vector search over what is visible."""
+    from eval.bench.dense import run  # noqa: PLC0415 - as the module says
+
+    return compared(run(bench.device, bench.effort))
+
+
+def lexical(bench: Bench) -> Measured:
+    """BM25 over what is visible."""
+    from eval.bench.lexical import run  # noqa: PLC0415 - as the module says
+
+    return compared(run(bench.effort))
+
+
+def http(bench: Bench) -> Measured:
+    """HTTP around a stub engine."""
+    from eval.bench.http import run  # noqa: PLC0415 - as the module says
+
+    return compared(run(bench.effort))
+
+
+def pipeline(bench: Bench) -> Measured:
+    """The whole path of a request, and many clients at once."""
+    from eval.bench.pipeline import run  # noqa: PLC0415 - as the module says
+
+    return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
+
+
+def growth(bench: Bench) -> Measured:
+    """What a search costs in a catalog that grows."""
+    from eval.bench.growth import run  # noqa: PLC0415 - as the module says
+
+    return run(bench.device, bench.effort, progress=bench.progress)
+
+
+def peers(bench: Bench) -> Measured:
+    """Other engines' filtered search."""
+    from eval.bench.peers.suite import run  # noqa: PLC0415 - as the module says
+
+    return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
+
+
+def compared(comparisons: Sequence[Comparison]) -> Measured:
+    """What a suite tells that has comparisons alone."""
+    return Measured(comparisons=tuple(comparisons))
+
+
+SUITES: Mapping[str, Callable[[Bench], Measured]] = {
+    "encode": encode,
+    "dense": dense,
+    "lexical": lexical,
+    "http": http,
+    "pipeline": pipeline,
+    "growth": growth,
+    "peers": peers,
+}
+"""In the order in which they run."""
