@@ -1,1 +1,1 @@
-"""Requests and answers in the shapes of other APIs: embeddings as OpenAI's, reranking as Jina's and Cohere's."""
+"""How are requests and answers written in the shapes of other APIs, OpenAI, Jina and Cohere?"""
