@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index import lexical
+from index import lexical, lexical_topk
 from index import postings as postings_module
 from index import statistics as statistics_module
 from index.bm25 import Variant, formula
@@ -191,7 +191,12 @@ def test_after_prepare_a_query_compiles_nothing(tmp_path: Path) -> None:
 
 def compiled_versions() -> list[int]:
     """For how many argument types each loop was compiled."""
-    loops: list[Any] = [lexical._add_weights, postings_module._count_rows, statistics_module._add_lengths]
+    loops: list[Any] = [
+        lexical._add_weights,
+        lexical_topk.fill_best,
+        postings_module._count_rows,
+        statistics_module._add_lengths,
+    ]
     return [len(loop.signatures) for loop in loops]
 
 
