@@ -8,21 +8,22 @@ a visible row for all hits, and does not grow with the rows for the first k.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from index.best_k import room_for
-from index.bm25 import Curve, Variant, formula, to_fixed_point
+from index.bm25 import Curve, Variant, formula, to_fixed_point, weight
 from index.compiled import compiled, read_only
-from index.lexical_gain import UNMATCHED, Lists, QueryTerms, Weighing, added, gain
 from index.lexical_topk import fill_best
+from index.lexical_weighing import UNMATCHED, Lists, QueryTerms, Weighing
 from index.postings import Postings, build_postings, next_visible
 from index.ranges import Edges, RowRanges
 from index.selection import Ranking
 from index.statistics import Counted, ScopeStatistics, gather
+from index.vocabulary import Vocabulary, write_terms
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -103,20 +104,22 @@ def weigh(
     ValueError, as are ranges beyond the lengths."""
     if statistics.ranges != ranges:
         raise ValueError("the statistics were gathered over other rows than those to be scored")
-    frequencies: Counter[str] = Counter()
+    frequencies: dict[str, int] = {}
     for part in parts:
         if part.ranges.count and part.ranges.ends[-1] > len(part.lengths):
             raise ValueError(f"the ranges end at row {part.ranges.ends[-1]}, the lengths at {len(part.lengths)}")
-        frequencies.update(_frequencies(part, query_terms))
+        for term, frequency in _frequencies(part, query_terms).items():
+            frequencies[term] = frequencies.get(term, 0) + frequency
     asked = Counter(query_terms)
     terms = tuple(term for term in asked if frequencies.get(term))
     idfs = [statistics.idf(frequencies[term]) for term in terms]
-    lift = statistics.formula.delta if statistics.formula.variant is Variant.PLUS else 0.0
+    lifted = statistics.formula.variant is Variant.PLUS
+    absent = [to_fixed_point(idf * statistics.formula.delta) if lifted else 0 for idf in idfs]
     return QueryWeights(
         terms=terms,
         repeats=np.array([asked[term] for term in terms], dtype=np.int64),
         idfs=np.array(idfs, dtype=np.float64),
-        absent=np.array([to_fixed_point(idf * lift) for idf in idfs], dtype=np.int64),
+        absent=np.array(absent, dtype=np.int64),
         bend=statistics.bend if terms else None,
     )
 
@@ -153,6 +156,8 @@ def score_rows_weighed(part: Counted, weights: QueryWeights, *, rows: Ints) -> t
 def prepare() -> None:
     """Compile the loops now, some seconds, so that the first query does not wait for it."""
     postings, lengths = build_postings([["any"]])
+    text, offsets = write_terms(["any"])
+    postings = replace(postings, terms=Vocabulary(text=text, offsets=offsets))  # as a generation on disk holds them
     ranges = RowRanges.from_pairs([(0, 1)])
     statistics = gather(postings, lengths, ranges=ranges, formula=formula("lucene"))
     score(postings, lengths, statistics, ["any"], ranges=ranges)
@@ -175,10 +180,11 @@ def _sums(part: Counted, weights: QueryWeights, *, wanted: RowRanges) -> tuple[I
 def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
     """What the postings of the part add; None where its generation holds no term of the query."""
     postings = part.postings
-    numbers = [postings.terms.get(term, _NOT_HELD) for term in weights.terms]
-    held = [at for at, number in enumerate(numbers) if number != _NOT_HELD]
-    if weights.bend is None or not held:
+    numbers = np.array([postings.terms.get(term, _NOT_HELD) for term in weights.terms], dtype=np.int64)
+    held = numbers != _NOT_HELD
+    if weights.bend is None or not held.any():
         return None
+    terms = QueryTerms(numbers=numbers, repeats=weights.repeats, idfs=weights.idfs, absent=weights.absent)
     return Weighing(
         lists=Lists(
             offsets=postings.offsets,
@@ -186,12 +192,7 @@ def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
             frequencies=postings.frequencies,
             lengths=read_only(part.lengths),
         ),
-        terms=QueryTerms(
-            numbers=np.array([numbers[at] for at in held], dtype=np.int64),
-            repeats=weights.repeats[held],
-            idfs=weights.idfs[held],
-            absent=weights.absent[held],
-        ),
+        terms=terms if held.all() else QueryTerms(*(array[held] for array in terms)),
         bend=weights.bend,
         nothing_held=int(weights.repeats @ weights.absent),
     )
@@ -215,18 +216,21 @@ class _Found(NamedTuple):
 @compiled
 def _add_weights(weighing: Weighing, wanted: Edges, found: _Found) -> int:
     """Add each term to the sums of the wanted rows that hold it, and list their places; returns how many."""
-    lists, numbers = weighing.lists, weighing.terms.numbers
-    hits = 0
-    for term in range(numbers.size):
-        begin, stop, index = lists.offsets[numbers[term]], lists.offsets[numbers[term] + 1], 0
+    (offsets, rows, frequencies, lengths), terms, bend, nothing_held = weighing
+    sums, hits = found
+    count = 0
+    for term in range(terms.numbers.size):
+        begin, stop, index = offsets[terms.numbers[term]], offsets[terms.numbers[term] + 1], 0
+        idf, absent, repeats = terms.idfs[term], terms.absent[term], terms.repeats[term]
         while begin < stop:
-            first, begin, index = next_visible(lists.rows, begin, stop, wanted, index)
+            first, begin, index = next_visible(rows, begin, stop, wanted, index)
             for posting in range(first, begin):
-                row = lists.rows[posting]
+                row = rows[posting]
                 place = row - wanted.starts[index] + wanted.bases[index]
-                held = found.sums[place]
+                held = sums[place]
                 if held == UNMATCHED:
-                    found.hits[hits] = place
-                    hits += 1
-                found.sums[place] = added(weighing, held, gain(weighing, term, posting, row))
-    return hits
+                    held = nothing_held
+                    hits[count] = place
+                    count += 1
+                sums[place] = held + (weight(bend, idf, frequencies[posting], lengths[row]) - absent) * repeats
+    return count

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from index.best_k import BestK, offer, put_in_order
-from index.bm25 import highest
+from index.bm25 import highest, weight
 from index.compiled import compiled
-from index.lexical_gain import UNMATCHED, Ints, QueryTerms, SmallInts, Weighing, added, gain
+from index.lexical_weighing import UNMATCHED, Ints, QueryTerms, SmallInts, Weighing
 from index.postings import first_at_least, next_visible
 from index.ranges import Edges
 
@@ -140,18 +140,22 @@ def _start(weighing: Weighing, wanted: Edges) -> _Walk:
 def _add(weighing: Weighing, walk: _Walk, block: _Block, found: int, term: int) -> tuple[int, int]:
     """Add the term to all rows of the block that hold it; returns how many hits there are then, and how many postings
     were weighed."""
+    (_, rows, frequencies, lengths), terms, bend, nothing_held = weighing
+    first, sums, hits = block
+    idf, absent, repeats = terms.idfs[term], terms.absent[term], terms.repeats[term]
     at, posting = walk.slices[term], walk.postings[term]
     weighed = 0
     while at < walk.bounds[term + 1]:
-        begin, last, shift = posting, walk.lasts[at], walk.shifts[at] - block.first
+        begin, last, shift = posting, walk.lasts[at], walk.shifts[at] - first
         while posting < last:
-            row = weighing.lists.rows[posting]
+            row = rows[posting]
             place = row + shift
-            if place >= block.sums.size:
+            if place >= sums.size:
                 break
-            held = block.sums[place]
-            block.sums[place] = added(weighing, held, gain(weighing, term, posting, row))
-            block.hits[found] = place  # written over by the next one unless it is new: no branch to guess
+            held = sums[place]
+            gain = (weight(bend, idf, frequencies[posting], lengths[row]) - absent) * repeats
+            sums[place] = (nothing_held if held == UNMATCHED else held) + gain
+            hits[found] = place  # written over by the next one unless it is new: no branch to guess
             found += held == UNMATCHED
             posting += 1
         weighed += posting - begin
@@ -167,14 +171,15 @@ def _add(weighing: Weighing, walk: _Walk, block: _Block, found: int, term: int) 
 @compiled
 def _keep(block: _Block, found: int, least: int) -> int:
     """Forget the hits whose sum is below `least`; returns how many are left."""
+    _, sums, hits = block
     kept = 0
     for at in range(found):
-        place = block.hits[at]
-        if block.sums[place] >= least:
-            block.hits[kept] = place
+        place = hits[at]
+        if sums[place] >= least:
+            hits[kept] = place
             kept += 1
         else:
-            block.sums[place] = UNMATCHED
+            sums[place] = UNMATCHED
     return kept
 
 
@@ -204,13 +209,15 @@ def _catch_up(rows: SmallInts, walk: _Walk, first: int, term: int) -> None:
 @compiled
 def _search(weighing: Weighing, walk: _Walk, block: _Block, found: int, term: int) -> int:
     """`_look_up` by a search for each hit."""
-    rows, last = weighing.lists.rows, walk.lasts[walk.bounds[term + 1] - 1]
+    (_, rows, frequencies, lengths), terms, bend, _ = weighing
+    idf, absent, repeats = terms.idfs[term], terms.absent[term], terms.repeats[term]
+    wanted, begin, last = walk.wanted, walk.postings[term], walk.lasts[walk.bounds[term + 1] - 1]
     weighed = 0
     for at in range(found):
-        row = _row_at(walk.wanted, block.first + block.hits[at])
-        posting = first_at_least(rows, walk.postings[term], last, row)
+        row = _row_at(wanted, block.first + block.hits[at])
+        posting = first_at_least(rows, begin, last, row)
         if posting < last and rows[posting] == row:
-            block.sums[block.hits[at]] += gain(weighing, term, posting, row)
+            block.sums[block.hits[at]] += (weight(bend, idf, frequencies[posting], lengths[row]) - absent) * repeats
             weighed += 1
     return weighed
 
@@ -218,16 +225,20 @@ def _search(weighing: Weighing, walk: _Walk, block: _Block, found: int, term: in
 @compiled
 def _pass_over(weighing: Weighing, walk: _Walk, block: _Block, term: int) -> int:
     """`_look_up` by a look at the row of each posting in the block."""
-    rows, at, posting = weighing.lists.rows, walk.slices[term], walk.postings[term]
+    (_, rows, frequencies, lengths), terms, bend, _ = weighing
+    first, sums, _ = block
+    idf, absent, repeats = terms.idfs[term], terms.absent[term], terms.repeats[term]
+    at, posting = walk.slices[term], walk.postings[term]
     weighed = 0
     while at < walk.bounds[term + 1]:
-        last, shift = walk.lasts[at], walk.shifts[at] - block.first
+        last, shift = walk.lasts[at], walk.shifts[at] - first
         while posting < last:
-            place = rows[posting] + shift
-            if place >= block.sums.size:
+            row = rows[posting]
+            place = row + shift
+            if place >= sums.size:
                 return weighed
-            if block.sums[place] != UNMATCHED:
-                block.sums[place] += gain(weighing, term, posting, rows[posting])
+            if sums[place] != UNMATCHED:
+                sums[place] += (weight(bend, idf, frequencies[posting], lengths[row]) - absent) * repeats
                 weighed += 1
             posting += 1
         at += 1
@@ -255,5 +266,7 @@ def _has_more(rows: SmallInts, walk: _Walk, block: _Block, term: int, than: int)
 @compiled
 def _row_at(wanted: Edges, place: int) -> int:
     """The wanted row with so many before it."""
-    index = first_at_least(wanted.bases, 0, wanted.bases.size, place + 1) - 1
-    return place - wanted.bases[index] + wanted.starts[index]
+    starts, _, bases = wanted
+    index = first_at_least(bases, 0, bases.size, place + 1) - 1
+    row: int = place - bases[index] + starts[index]
+    return row

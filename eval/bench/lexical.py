@@ -33,6 +33,7 @@ _SEED = 11
 _TOLERANCE = 1e-9  # 2^-32 for each of six terms, and float64 in another order
 _FLOAT32_TOLERANCE = 1e-5  # of a score: six terms, each rounded to float32
 _ROUND_S = 0.02
+_FORMULA = formula("lucene")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ _BESIDE_BM25S = {
         _Sizes(units=200_000, terms=80, vocabulary=50_000, queries=20, query_terms=6),
         _Sizes(units=1_000_000, terms=40, vocabulary=50_000, queries=20, query_terms=6),
     ),
-    Effort.QUICK: (_Sizes(units=20_000, terms=10, vocabulary=2_000, queries=4, query_terms=6),),
+    Effort.QUICK: (_Sizes(units=2_000, terms=20, vocabulary=1_000, queries=4, query_terms=6),),
 }
 
 
@@ -71,7 +72,7 @@ def run(effort: Effort, *, bm25s: Path | None = None) -> list[Comparison]:
 def _beside_rank_bm25(sizes: _Sizes) -> Comparison:
     corpus = _Corpus.drawn(sizes)
     scope = _Scope.of(corpus, 100)
-    reference = ReferenceBm25([*corpus.texts()], scope.statistics.formula)
+    reference = ReferenceBm25([*corpus.texts()], _FORMULA)
 
     def theirs() -> list[Floats]:
         return [_best(reference.scores(query)) for query in corpus.asked]
@@ -105,7 +106,7 @@ def _beside_bm25s(sizes: _Sizes, python: Path | None) -> Iterator[Comparison]:
         vocabulary=sizes.vocabulary,
         queries=corpus.queries,
         visible={str(percent): scopes[percent].mask for percent in VISIBLE_PERCENT if percent < 100},
-        formula=whole.statistics.formula,
+        formula=_FORMULA,
         k=K,
     )
     with tempfile.TemporaryDirectory() as folder, beside(task, python, Path(folder)) as peer:
@@ -204,7 +205,7 @@ class _Scope:
             queries=corpus.asked,
             order=np.arange(rows, dtype=np.int32),
             ranges=ranges,
-            statistics=gather(corpus.postings, corpus.lengths, ranges=ranges, formula=formula("lucene")),
+            statistics=gather(corpus.postings, corpus.lengths, ranges=ranges, formula=_FORMULA),
         )
 
     @property

@@ -28,9 +28,9 @@ def test_the_best_k_are_the_head_of_the_whole_order(scores: list[int], k: int, s
 def test_of_equal_scores_a_later_row_with_a_smaller_rank_takes_the_place_of_the_last() -> None:
     best = room_for(2)
 
-    held = offer(best, 0, 7, 0, np.int32(5))
-    held = offer(best, held, 7, 1, np.int32(3))
-    assert offer(best, held, 7, 2, np.int32(4)) == 2
-    assert offer(best, held, 7, 3, np.int32(9)) == 2
+    held = offer(best, 0, 7, 0, 5)
+    held = offer(best, held, 7, 1, 3)
+    assert offer(best, held, 7, 2, 4) == 2
+    assert offer(best, held, 7, 3, 9) == 2
     put_in_order(best, held)
     assert best.rows.tolist() == [1, 2]
