@@ -39,12 +39,14 @@ class QueryWeights:
 
     repeats: in the query. idfs: of each term in the scope. bend: how repeats and length count there.
     absent: what a term adds to a hit that does not hold it: `plus` adds idf * delta, the others nothing.
+    nothing_held: what all of them add to a hit that holds none, repeats counted.
     """
 
     terms: tuple[str, ...]
     repeats: Ints
     idfs: Floats
     absent: Ints
+    nothing_held: int
     bend: Curve | None  # None where no term occurs, and nothing is weighed
 
 
@@ -115,11 +117,13 @@ def weigh(
     idfs = [statistics.idf(frequencies[term]) for term in terms]
     lifted = statistics.formula.variant is Variant.PLUS
     absent = [to_fixed_point(idf * statistics.formula.delta) if lifted else 0 for idf in idfs]
+    repeats = [asked[term] for term in terms]
     return QueryWeights(
         terms=terms,
-        repeats=np.array([asked[term] for term in terms], dtype=np.int64),
+        repeats=np.array(repeats, dtype=np.int64),
         idfs=np.array(idfs, dtype=np.float64),
         absent=np.array(absent, dtype=np.int64),
+        nothing_held=sum(count * each for count, each in zip(repeats, absent, strict=True)) if lifted else 0,
         bend=statistics.bend if terms else None,
     )
 
@@ -180,11 +184,14 @@ def _sums(part: Counted, weights: QueryWeights, *, wanted: RowRanges) -> tuple[I
 def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
     """What the postings of the part add; None where its generation holds no term of the query."""
     postings = part.postings
-    numbers = np.array([postings.terms.get(term, _NOT_HELD) for term in weights.terms], dtype=np.int64)
-    held = numbers != _NOT_HELD
-    if weights.bend is None or not held.any():
-        return None
+    found = [postings.terms.get(term, _NOT_HELD) for term in weights.terms]
+    numbers = np.array(found, dtype=np.int64)
     terms = QueryTerms(numbers=numbers, repeats=weights.repeats, idfs=weights.idfs, absent=weights.absent)
+    if _NOT_HELD in found:
+        held = numbers != _NOT_HELD
+        terms = QueryTerms(*(array[held] for array in terms))
+    if weights.bend is None or not terms.numbers.size:
+        return None
     return Weighing(
         lists=Lists(
             offsets=postings.offsets,
@@ -192,9 +199,9 @@ def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
             frequencies=postings.frequencies,
             lengths=read_only(part.lengths),
         ),
-        terms=terms if held.all() else QueryTerms(*(array[held] for array in terms)),
+        terms=terms,
         bend=weights.bend,
-        nothing_held=int(weights.repeats @ weights.absent),
+        nothing_held=weights.nothing_held,
     )
 
 
