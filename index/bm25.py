@@ -128,6 +128,17 @@ def weight(bend: Curve, idf: float, frequency: int, length: int) -> int:
     return to_fixed_point(score)
 
 
+@compiled
+def highest(bend: Curve, idf: float) -> float:
+    """No unit of the scope gets more for a term with this idf than this many units of 2^-32; the idf is 0 or more.
+
+    A weight rises with repeats, and at equal repeats falls with length: it is highest for a unit as long as the
+    longest that is nothing but the term. The allowance is for float64, which may order two such weights otherwise.
+    """
+    longest = bend.factors.size - 1
+    return weight(bend, idf, longest, longest) * (1 + 2.0**-40) + 1
+
+
 def _bounded(name: str, text: str, limit: float) -> float:
     try:
         value = float(text)

@@ -2,30 +2,33 @@
 
 BM25 over the usable rows alone, with integer scores in units of 2^-32 (R9). A unit that holds no query term is no
 hit, whatever its score would be; a term that occurs nowhere in the scope adds nothing. A query term counts as often
-as the query repeats it. Cost follows what is visible: work memory is 8 bytes a visible row, and only postings of
-visible rows are scored.
+as the query repeats it. Cost follows what is visible: only postings of visible rows are scored. Work memory is 8 bytes
+a visible row for all hits, and does not grow with the rows for the first k.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from index.bm25 import Curve, Variant, curve, formula, to_fixed_point, weight
+from index.best_k import room_for
+from index.bm25 import Curve, Variant, formula, to_fixed_point, weight
 from index.compiled import compiled, read_only
+from index.lexical_topk import fill_best
+from index.lexical_weighing import UNMATCHED, Lists, QueryTerms, Weighing
 from index.postings import Postings, build_postings, next_visible
 from index.ranges import Edges, RowRanges
-from index.selection import Ranking, first_k
+from index.selection import Ranking
 from index.statistics import Counted, ScopeStatistics, gather
+from index.vocabulary import Vocabulary, write_terms
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 SmallInts = npt.NDArray[np.int32]
 
-_UNMATCHED = np.iinfo(np.int64).min
 _NOT_HELD = -1
 
 
@@ -36,12 +39,14 @@ class QueryWeights:
 
     repeats: in the query. idfs: of each term in the scope. bend: how repeats and length count there.
     absent: what a term adds to a hit that does not hold it: `plus` adds idf * delta, the others nothing.
+    nothing_held: what all of them add to a hit that holds none, repeats counted.
     """
 
     terms: tuple[str, ...]
     repeats: Ints
     idfs: Floats
     absent: Ints
+    nothing_held: int
     bend: Curve | None  # None where no term occurs, and nothing is weighed
 
 
@@ -101,37 +106,43 @@ def weigh(
     ValueError, as are ranges beyond the lengths."""
     if statistics.ranges != ranges:
         raise ValueError("the statistics were gathered over other rows than those to be scored")
-    frequencies: Counter[str] = Counter()
+    frequencies: dict[str, int] = {}
     for part in parts:
         if part.ranges.count and part.ranges.ends[-1] > len(part.lengths):
             raise ValueError(f"the ranges end at row {part.ranges.ends[-1]}, the lengths at {len(part.lengths)}")
-        frequencies.update(_frequencies(part, query_terms))
+        for term, frequency in _frequencies(part, query_terms).items():
+            frequencies[term] = frequencies.get(term, 0) + frequency
     asked = Counter(query_terms)
     terms = tuple(term for term in asked if frequencies.get(term))
     idfs = [statistics.idf(frequencies[term]) for term in terms]
-    lift = statistics.formula.delta if statistics.formula.variant is Variant.PLUS else 0.0
+    lifted = statistics.formula.variant is Variant.PLUS
+    absent = [to_fixed_point(idf * statistics.formula.delta) if lifted else 0 for idf in idfs]
+    repeats = [asked[term] for term in terms]
     return QueryWeights(
         terms=terms,
-        repeats=np.array([asked[term] for term in terms], dtype=np.int64),
+        repeats=np.array(repeats, dtype=np.int64),
         idfs=np.array(idfs, dtype=np.float64),
-        absent=np.array([to_fixed_point(idf * lift) for idf in idfs], dtype=np.int64),
-        bend=curve(statistics.formula, longest=statistics.longest, average_length=statistics.average_length)
-        if terms
-        else None,
+        absent=np.array(absent, dtype=np.int64),
+        nothing_held=sum(count * each for count, each in zip(repeats, absent, strict=True)) if lifted else 0,
+        bend=statistics.bend if terms else None,
     )
 
 
 def score_weighed(part: Counted, weights: QueryWeights) -> Ranking:
     """As `score`, over one part of what the weights are for, in its own rows."""
-    sums, hits = _sums(part.postings, part.lengths, weights, wanted=part.ranges)
+    sums, hits = _sums(part, weights, wanted=part.ranges)
     hits.sort()
     return Ranking(rows=part.ranges.rows_at(hits), scores=sums[hits])
 
 
 def topk_weighed(part: Counted, weights: QueryWeights, *, order: SmallInts, k: int) -> Ranking:
     """As `topk`, over one part of what the weights are for, in its own rows."""
-    sums, hits = _sums(part.postings, part.lengths, weights, wanted=part.ranges)
-    return first_k(part.ranges.rows_at(hits), sums[hits], order=order, k=k)
+    weighing = _weighing(part, weights)
+    best = room_for(0 if weighing is None else max(min(k, part.ranges.count), 0))
+    if weighing is None or not best.scores.size:
+        return Ranking(rows=best.rows, scores=best.scores)
+    found, _ = fill_best(weighing, part.ranges.edges, read_only(order), best)
+    return Ranking(rows=best.rows[:found], scores=best.scores[:found])
 
 
 def score_rows_weighed(part: Counted, weights: QueryWeights, *, rows: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
@@ -141,38 +152,57 @@ def score_rows_weighed(part: Counted, weights: QueryWeights, *, rows: Ints) -> t
     ascending = np.argsort(rows)
     wanted = RowRanges.from_rows(rows[ascending])
     scores = np.empty(len(rows), dtype=np.int64)
-    scores[ascending], _ = _sums(part.postings, part.lengths, weights, wanted=wanted)
-    matched = scores != _UNMATCHED
+    scores[ascending], _ = _sums(part, weights, wanted=wanted)
+    matched = scores != UNMATCHED
     return np.where(matched, scores, 0), matched
 
 
 def prepare() -> None:
-    """Compile the loops now, about two seconds, so that the first query does not wait for it."""
+    """Compile the loops now, some seconds, so that the first query does not wait for it."""
     postings, lengths = build_postings([["any"]])
+    text, offsets = write_terms(["any"])
+    postings = replace(postings, terms=Vocabulary(text=text, offsets=offsets))  # as a generation on disk holds them
     ranges = RowRanges.from_pairs([(0, 1)])
-    score(
-        postings, lengths, gather(postings, lengths, ranges=ranges, formula=formula("lucene")), ["any"], ranges=ranges
-    )
+    statistics = gather(postings, lengths, ranges=ranges, formula=formula("lucene"))
+    score(postings, lengths, statistics, ["any"], ranges=ranges)
+    topk(postings, lengths, statistics, ["any"], ranges=ranges, order=np.zeros(1, dtype=np.int32), k=1)
 
 
-def _sums(postings: Postings, lengths: SmallInts, weights: QueryWeights, *, wanted: RowRanges) -> tuple[Ints, Ints]:
-    """(wanted.count,) int64: the score of each wanted row in order, or _UNMATCHED; and the places of those with one,
+def _sums(part: Counted, weights: QueryWeights, *, wanted: RowRanges) -> tuple[Ints, Ints]:
+    """(wanted.count,) int64: the score of each wanted row in order, or UNMATCHED; and the places of those with one,
     (hits,) int64 in no order."""
-    sums = np.full(wanted.count, _UNMATCHED, dtype=np.int64)
-    numbers = np.array([postings.terms.get(term, _NOT_HELD) for term in weights.terms], dtype=np.int64)
-    held = numbers[numbers != _NOT_HELD]
-    if weights.bend is None or not held.size:
+    sums = np.full(wanted.count, UNMATCHED, dtype=np.int64)
+    weighing = _weighing(part, weights)
+    if weighing is None:
         return sums, np.empty(0, dtype=np.int64)
-    lists = _Lists(
-        offsets=postings.offsets,
-        rows=postings.posting_rows,
-        frequencies=postings.frequencies,
-        lengths=read_only(lengths),
-    )
-    most = int((postings.offsets[held + 1] - postings.offsets[held]).sum())
+    numbers, offsets = weighing.terms.numbers, part.postings.offsets
+    most = int((offsets[numbers + 1] - offsets[numbers]).sum())
     found = _Found(sums=sums, hits=np.empty(min(wanted.count, most), dtype=np.int64))
-    terms = _QueryTerms(numbers=numbers, repeats=weights.repeats, idfs=weights.idfs, absent=weights.absent)
-    return sums, found.hits[: _add_weights(lists, terms, weights.bend, wanted.edges, found)]
+    return sums, found.hits[: _add_weights(weighing, wanted.edges, found)]
+
+
+def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
+    """What the postings of the part add; None where its generation holds no term of the query."""
+    postings = part.postings
+    found = [postings.terms.get(term, _NOT_HELD) for term in weights.terms]
+    numbers = np.array(found, dtype=np.int64)
+    terms = QueryTerms(numbers=numbers, repeats=weights.repeats, idfs=weights.idfs, absent=weights.absent)
+    if _NOT_HELD in found:
+        held = numbers != _NOT_HELD
+        terms = QueryTerms(*(array[held] for array in terms))
+    if weights.bend is None or not terms.numbers.size:
+        return None
+    return Weighing(
+        lists=Lists(
+            offsets=postings.offsets,
+            rows=postings.posting_rows,
+            frequencies=postings.frequencies,
+            lengths=read_only(part.lengths),
+        ),
+        terms=terms,
+        bend=weights.bend,
+        nothing_held=weights.nothing_held,
+    )
 
 
 def _frequencies(part: Counted, query_terms: Sequence[str]) -> dict[str, int]:
@@ -183,24 +213,6 @@ def _frequencies(part: Counted, query_terms: Sequence[str]) -> dict[str, int]:
     return dict(zip(numbers, counted.tolist(), strict=True))
 
 
-class _Lists(NamedTuple):
-    """`Postings` and the lengths of all rows, as a compiled loop takes them."""
-
-    offsets: Ints
-    rows: SmallInts
-    frequencies: SmallInts
-    lengths: SmallInts
-
-
-class _QueryTerms(NamedTuple):
-    """`QueryWeights` as a compiled loop takes them. numbers: of the terms in one generation, or _NOT_HELD."""
-
-    numbers: Ints
-    repeats: Ints
-    idfs: Floats
-    absent: Ints
-
-
 class _Found(NamedTuple):
     """What the loop fills: the sums of `_sums`, and room for the places of all hits."""
 
@@ -209,28 +221,23 @@ class _Found(NamedTuple):
 
 
 @compiled
-def _add_weights(lists: _Lists, terms: _QueryTerms, bend: Curve, wanted: Edges, found: _Found) -> int:
-    """Add each term's weight to the sums of the wanted rows that hold it, and list their places; returns how many.
-
-    A row's first match starts from what all terms add to a hit without them; a match adds the difference.
-    """
-    nothing_held = (terms.repeats * terms.absent).sum()
-    hits = 0
-    for at in range(terms.numbers.size):
-        if terms.numbers[at] == _NOT_HELD:
-            continue
-        begin, stop = lists.offsets[terms.numbers[at]], lists.offsets[terms.numbers[at] + 1]
-        index = 0
+def _add_weights(weighing: Weighing, wanted: Edges, found: _Found) -> int:
+    """Add each term to the sums of the wanted rows that hold it, and list their places; returns how many."""
+    (offsets, rows, frequencies, lengths), terms, bend, nothing_held = weighing
+    sums, hits = found
+    count = 0
+    for term in range(terms.numbers.size):
+        begin, stop, index = offsets[terms.numbers[term]], offsets[terms.numbers[term] + 1], 0
+        idf, absent, repeats = terms.idfs[term], terms.absent[term], terms.repeats[term]
         while begin < stop:
-            first, begin, index = next_visible(lists.rows, begin, stop, wanted, index)
+            first, begin, index = next_visible(rows, begin, stop, wanted, index)
             for posting in range(first, begin):
-                row = lists.rows[posting]
-                gain = weight(bend, terms.idfs[at], lists.frequencies[posting], lists.lengths[row]) - terms.absent[at]
+                row = rows[posting]
                 place = row - wanted.starts[index] + wanted.bases[index]
-                held = found.sums[place]
-                if held == _UNMATCHED:
+                held = sums[place]
+                if held == UNMATCHED:
                     held = nothing_held
-                    found.hits[hits] = place
-                    hits += 1
-                found.sums[place] = held + gain * terms.repeats[at]
-    return hits
+                    hits[count] = place
+                    count += 1
+                sums[place] = held + (weight(bend, idf, frequencies[posting], lengths[row]) - absent) * repeats
+    return count

@@ -6,7 +6,7 @@ part of an answer (R6).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple, Self
 
@@ -31,10 +31,13 @@ class RowRanges:
 
     starts, ends: (m,) int64, read-only; ascending, never empty, with at least one row between two ranges.
     Raises ValueError otherwise. Two are equal when they hold the same rows.
+    count: how many rows. edges: the ranges for a compiled loop.
     """
 
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
+    count: int = field(init=False, repr=False)
+    edges: Edges = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         starts, ends = read_only(self.starts), read_only(self.ends)
@@ -42,8 +45,12 @@ class RowRanges:
             raise ValueError(f"ranges need two (m,) int64 arrays, got {starts.shape} and {ends.shape}")
         if starts.size and (starts[0] < 0 or (ends <= starts).any() or (starts[1:] <= ends[:-1]).any()):
             raise ValueError("ranges must be ascending, disjoint, merged, not empty and not negative")
+        sizes = ends - starts
+        reach = np.cumsum(sizes)
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "ends", ends)
+        object.__setattr__(self, "count", int(reach[-1]) if reach.size else 0)
+        object.__setattr__(self, "edges", Edges(starts=starts, ends=ends, bases=read_only(reach - sizes)))
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[int, int]]) -> Self:
@@ -78,17 +85,6 @@ class RowRanges:
             starts=np.concatenate([edges[:1], edges[gaps + 1]]),
             ends=np.concatenate([edges[gaps], edges[-1:]]) + 1,
         )
-
-    @property
-    def count(self) -> int:
-        """How many rows."""
-        return int((self.ends - self.starts).sum())
-
-    @property
-    def edges(self) -> Edges:
-        """The ranges for a compiled loop."""
-        sizes = self.ends - self.starts
-        return Edges(starts=self.starts, ends=self.ends, bases=np.cumsum(sizes) - sizes)
 
     def rows(self) -> npt.NDArray[np.int64]:
         """(count,) int64: every row, ascending."""

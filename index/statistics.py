@@ -7,13 +7,13 @@ about what the caller may not see. Sums of integers: scopes that share no row ad
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from index.bm25 import Formula, Variant, floored, rarity
+from index.bm25 import Curve, Formula, Variant, curve, floored, rarity
 from index.compiled import compiled, read_only
 from index.postings import Postings
 from index.ranges import Edges, RowRanges
@@ -27,6 +27,7 @@ class ScopeStatistics:
     units: N, the usable units, those without terms included.
     total_length: terms in them, repeats counted. longest: terms in the longest.
     mean_idf: over the terms that occur in the scope; 0.0 where the formula does not ask for it.
+    bend: how repeats and length count; follows from the others. None where no unit has a term.
     """
 
     ranges: RowRanges
@@ -35,6 +36,13 @@ class ScopeStatistics:
     total_length: int
     longest: int
     mean_idf: float
+    bend: Curve | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bend = None
+        if self.total_length:
+            bend = curve(self.formula, longest=self.longest, average_length=self.average_length)
+        object.__setattr__(self, "bend", bend)
 
     @property
     def average_length(self) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index.bm25 import Formula, Variant, curve, formula, rarity, to_fixed_point, weight
+from index.bm25 import Formula, Variant, curve, formula, highest, rarity, to_fixed_point, weight
 
 frequencies = st.integers(1, 3000)
 lengths = st.integers(1, 3000)
@@ -46,6 +46,19 @@ def test_a_weight_of_l_is_the_written_formula_bit_for_bit(
 
     lifted = frequency / (1 - chosen.b + chosen.b * length / average)
     assert found == fixed(idf * frequency * (k1 + 1) * (lifted + delta) / (k1 + lifted + delta))
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.floats(0, 25), lengths, st.data(), averages, st.sampled_from(["lucene", "okapi", "plus", "l"]))
+def test_no_weight_in_a_scope_is_above_the_highest(
+    idf: float, longest: int, data: st.DataObject, average: float, variant: str
+) -> None:
+    length = data.draw(st.integers(1, longest))
+    frequency = data.draw(st.integers(1, length))
+    bend = curve(formula(variant), longest=longest, average_length=average)
+
+    assert weight(bend, idf, frequency, length) <= highest(bend, idf)
+    assert weight(bend, idf, longest, longest) >= highest(bend, idf) * (1 - 1e-11) - 1
 
 
 @pytest.mark.parametrize(

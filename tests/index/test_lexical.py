@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index import lexical
+from index import lexical, lexical_topk, vocabulary
 from index import postings as postings_module
 from index import statistics as statistics_module
 from index.bm25 import Variant, formula
@@ -183,6 +183,10 @@ def test_after_prepare_a_query_compiles_nothing(tmp_path: Path) -> None:
     lexical.prepare()
 
     known = compiled_versions()
+    text, offsets = vocabulary.write_terms(["a", "policy"])
+    text.tofile(tmp_path / "terms")
+    terms = vocabulary.Vocabulary(text=np.memmap(tmp_path / "terms", dtype=np.uint8, mode="r"), offsets=offsets)
+    assert terms["policy"] == 1
     statistics = gather(units.postings, mapped, ranges=everything, formula=formula("plus"))
     lexical.topk(units.postings, mapped, statistics, ["policy"], ranges=everything, order=units.order, k=2)
     lexical.score(units.postings, units.lengths, statistics, ["policy"], ranges=everything)
@@ -191,7 +195,13 @@ def test_after_prepare_a_query_compiles_nothing(tmp_path: Path) -> None:
 
 def compiled_versions() -> list[int]:
     """For how many argument types each loop was compiled."""
-    loops: list[Any] = [lexical._add_weights, postings_module._count_rows, statistics_module._add_lengths]
+    loops: list[Any] = [
+        lexical._add_weights,
+        lexical_topk.fill_best,
+        vocabulary._find,
+        postings_module._count_rows,
+        statistics_module._add_lengths,
+    ]
     return [len(loop.signatures) for loop in loops]
 
 

@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from index import lexical
+from index.lexical import QueryWeights
 from index.segments import Segments
-from index.selection import Ranking, first_k
+from index.selection import Ranking
+from index.statistics import Counted
 from tests.noninterference.mutants.mutant import Mutant
 from tests.noninterference.mutants.replacing import replacing
 from tests.noninterference.relations import Relation
 
 Ints = npt.NDArray[np.int64]
+
+_topk_weighed = lexical.topk_weighed
 
 
 def _row_numbers(_: Segments, rows: Ints) -> Ints:
@@ -30,13 +34,13 @@ def _salted_hashes() -> Iterator[None]:
     run of the tests is the same; one index keeps its own."""
     salts: dict[int, int] = {}
 
-    def in_order_of_a_map(rows: Ints, scores: Ints, *, order: npt.NDArray[np.int32], k: int) -> Ranking:
+    def in_order_of_a_map(part: Counted, weights: QueryWeights, *, order: npt.NDArray[np.int32], k: int) -> Ranking:
         salt = salts.setdefault(len(order), len(salts))
         hashes = [hashlib.sha256(b"%d %d" % (salt, row)).digest() for row in range(len(order))]
         places = np.argsort(np.argsort(np.array(hashes))).astype(np.int32)
-        return first_k(rows, scores, order=places, k=k)
+        return _topk_weighed(part, weights, order=places, k=k)
 
-    with mock.patch.object(lexical, "first_k", in_order_of_a_map):
+    with mock.patch.object(lexical, "topk_weighed", in_order_of_a_map):
         yield
 
 
