@@ -52,11 +52,28 @@ class Admission:
         if self._inside.total() >= self._max_inside:
             raise Unavailable("the server has as many requests waiting as it may; try again in a second")
         self._inside[tenant] += 1
-        own = self._places_of_tenant.setdefault(tenant, anyio.Semaphore(self._max_running_of_tenant, fast_acquire=True))
+        own = self._places_of_tenant.get(tenant)
+        if own is None:
+            own = self._places_of_tenant[tenant] = anyio.Semaphore(self._max_running_of_tenant, fast_acquire=True)
         try:
-            async with own, self._places:
-                yield
+            await _take(own)
+            try:
+                await _take(self._places)
+                try:
+                    yield
+                finally:
+                    self._places.release()
+            finally:
+                own.release()
         finally:
             self._inside[tenant] -= 1
             if not self._inside[tenant]:
                 del self._inside[tenant], self._places_of_tenant[tenant]
+
+
+async def _take(places: anyio.Semaphore) -> None:
+    """A place, without a turn of the event loop where one is free: nobody waits then."""
+    try:
+        places.acquire_nowait()
+    except anyio.WouldBlock:
+        await places.acquire()

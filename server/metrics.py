@@ -18,6 +18,9 @@ from server.containment import AnswerKind, Checked
 LEFT_OUT: Final = (Reason.OMITTED_BUDGET, Reason.OMITTED_DUPLICATE, Reason.OMITTED_POLICY)
 """Why a unit that was selected is not in the packet. Stale revisions and lower ranks were never selected."""
 
+OF_SEARCHES: Final = (Disposition.ACCEPTED, Disposition.STALE_VERSION, Disposition.FAILED_CLOSED)
+"""What can become of a search."""
+
 
 class Metrics:
     """The counters of one process, with a registry of their own. Shared by its threads."""
@@ -28,7 +31,8 @@ class Metrics:
         self._cut = self._counter("packets_cut", "Accepted packets that lack evidence for space.")
         self._left_out = self._counter("units_left_out", "Selected units that accepted packets lack.", "reason")
         self._refused = self._counter("packets_refused", "Packets that did not fit, by the first limit.", "measure")
-        self._searches = self._counter("searches", "Searches that were answered.", "disposition")
+        searches = self._counter("searches", "Searches that were answered.", "disposition")
+        self._searches = {one: searches.labels(disposition=one.value) for one in OF_SEARCHES}
         self._failed_closed = self._counter(
             "failed_closed", "Answers given up: the authority kept moving, or they were held back.", "answer"
         )
@@ -55,9 +59,9 @@ class Metrics:
 
     def search(self, body: Mapping[str, Json]) -> None:
         """Count the body of an answer to a search."""
-        disposition = msgspec.convert(body["disposition"], str)
-        self._searches.labels(disposition=disposition).inc()
-        if disposition == Disposition.FAILED_CLOSED:
+        disposition = Disposition(msgspec.convert(body["disposition"], str))
+        self._searches[disposition].inc()
+        if disposition is Disposition.FAILED_CLOSED:
             self._failed_closed.labels(answer="search").inc()
 
     def checked(self, checked: Checked) -> None:
@@ -78,8 +82,6 @@ class Metrics:
         for disposition in Disposition:
             for state in State:
                 self._packets.labels(disposition=disposition.value, state=state.value)
-        for disposition in (Disposition.ACCEPTED, Disposition.STALE_VERSION, Disposition.FAILED_CLOSED):
-            self._searches.labels(disposition=disposition.value)
         for reason in LEFT_OUT:
             self._left_out.labels(reason=reason.value)
         for measure in Measure:

@@ -24,7 +24,8 @@ _BLOCK = 65_536
 def serving(app: ASGIApp) -> Iterator[int]:
     """Serve the application by uvicorn, in a thread, until the end; gives its port."""
     server = uvicorn.Server(uvicorn.Config(app, host=HOST, port=0, log_config=None, access_log=False))
-    listener = socket.create_server((HOST, 0))
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # so that nothing waits to be sent
+    listener.bind((HOST, 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="served", daemon=True)
     thread.start()
     try:
