@@ -32,17 +32,21 @@ def plot(reports: Sequence[Record], folder: Path) -> list[Path]:
 
     A suite that several reports hold is taken from the last of them.
     """
-    suites: dict[str, Record] = {}
-    for report in reports:
-        suites.update(report["suites"])
-    pictures = [picture for name, suite in suites.items() for picture in _pictures(name, suite)]
     written = []
-    for name, figure in pictures:
+    for name, figure in figures(reports).items():
         file = folder / f"{name}.png"
         FigureCanvasAgg(figure)
         figure.savefig(file, dpi=_DPI, metadata={"Software": None})  # so that equal figures have equal bytes
         written.append(file)
     return sorted(written)
+
+
+def figures(reports: Sequence[Record]) -> dict[str, Figure]:
+    """Name -> picture, as `plot` writes them."""
+    suites: dict[str, Record] = {}
+    for report in reports:
+        suites.update(report["suites"])
+    return dict(picture for name, suite in suites.items() for picture in _pictures(name, suite))
 
 
 def read_reports(files: Sequence[Path]) -> list[Record]:

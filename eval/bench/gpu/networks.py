@@ -34,7 +34,7 @@ _SHORTEST = 10  # tokens
 _QUERY_TOKENS = 12
 _PEER_BATCH = 128  # of sentence-transformers; 32 by default
 _LEAST_COSINE = 0.999  # of half precision to half precision
-_SCORES_APART = 0.05  # of logits, half precision to half precision
+_SCORES_APART = 0.1  # of logits, half precision to half precision
 _MILLION = 1_000_000
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 
 from eval.bench.measured import Measured
-from eval.bench.plots import plot, read_reports
+from eval.bench.plots import MISSED, NO_GOAL, figures, plot, read_reports
 from tests.eval.bench.builders import comparison, curve, load, ratio_goal
 
 PNG = b"\x89PNG"
@@ -48,11 +50,24 @@ def test_equal_figures_have_equal_bytes_and_another_ratio_has_others(tmp_path: P
     assert one != two
 
 
-def test_a_goal_is_drawn(tmp_path: Path) -> None:
-    with_goal = record(dense=Measured(comparisons=(comparison(goal=ratio_goal(3.0)),)))
-    without = record(dense=Measured(comparisons=(comparison(),)))
+def test_a_bar_is_as_long_as_the_ratio_and_the_mark_stands_at_the_goal() -> None:
+    """Of two comparisons, x4 each, the second has a goal of 9, which it misses."""
+    report = record(dense=Measured(comparisons=(comparison(), comparison(goal=ratio_goal(9.0)))))
 
-    assert drawn(with_goal, tmp_path / "a") != drawn(without, tmp_path / "b")
+    (axes,) = figures([report])["dense"].axes
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert [bar.get_width() for bar in bars] == pytest.approx([4.0, 4.0])
+    assert [to_hex(bar.get_facecolor()) for bar in bars] == [NO_GOAL, MISSED]
+    marks = [tuple(line.get_xdata()) for line in axes.lines if line.get_linewidth() > 2]  # type: ignore[arg-type]  # plain numbers
+    assert marks == [(9.0, 9.0)]
+
+
+def test_a_suite_that_was_measured_again_is_drawn_as_it_was_last() -> None:
+    first = record(dense=Measured(comparisons=(comparison(),)))
+    again = record(dense=Measured(comparisons=(comparison(theirs=(0.006, 0.006)),)))
+
+    (axes,) = figures([first, again])["dense"].axes
+    assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == pytest.approx([6.0])
 
 
 @pytest.mark.parametrize("text", ["[]", '{"suites": 3}', "{"])
