@@ -71,11 +71,11 @@ def run(
 
 
 def _suites(device: "torch.device", effort: "Effort") -> "dict[str, Callable[[], list[Comparison]]]":
-    from eval.bench import dense, encoder, lexical
+    from eval.bench import dense, encode, lexical
     from server.settings import load_settings
 
     return {
-        "encoder": lambda: encoder.run(device, effort, cache=load_settings().cache),
+        "encoder": lambda: encode.run(device, effort, cache=load_settings().cache),
         "dense": lambda: dense.run(device, effort),
         "lexical": lambda: lexical.run(effort),
     }

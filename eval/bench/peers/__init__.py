@@ -1,0 +1,1 @@
+"""How do other engines take their turns beside ours?"""
