@@ -52,6 +52,7 @@ class JoinedCounter:
         self._remembered = remembered
         self._piece = lru_cache(maxsize=remembered)(self._read)
         self._between = lru_cache(maxsize=remembered)(self._after)
+        self._alone = lru_cache(maxsize=remembered)(counter.count)
         self._forget()
 
     def count(self, pieces: Sequence[str]) -> int:
@@ -99,4 +100,4 @@ class JoinedCounter:
 
     def _after(self, before: str, text: str) -> int:
         """The tokens of `text` where the character `before` and a seam stand before it; "" at the very start."""
-        return self._counter.count(before + text) - self._counter.count(before)
+        return self._counter.count(before + text) - self._alone(before)

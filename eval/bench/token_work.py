@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from itertools import accumulate
 
-SHORT_WORDS = (6, 30)  # 200 such passages are little more than 8,000 tokens
+SHORT_WORDS = (4, 24)  # 200 such passages are little more than 8,000 tokens
 UNIT_WORDS = (100, 180)  # as a catalog cuts them: some 200 tokens
 _SEED = 31
 _NUMBER, _STOP = 0.06, 0.12  # of the words are followed by one
@@ -76,10 +76,12 @@ class Writer:
 
     def passages(self, words: tuple[int, int], *, count: int) -> list[str]:
         """Passages as a rendered packet holds them, between `words` long."""
-        return [
-            json.dumps({"handle": f"u{place}", "text": self.text(self._chance.randint(*words))}) + ","
-            for place in range(count)
+        lengths = [self._chance.randint(*words) for _ in range(count)]
+        records = [
+            {"handle": f"u{place}", "text": self.text(length), "trust": "untrusted"}
+            for place, length in enumerate(lengths)
         ]
+        return [json.dumps(record) + "," for record in records]
 
     def fuzz(self, count: int) -> list[str]:
         """Strings of odd characters among words; no lone surrogates, which neither side reads."""

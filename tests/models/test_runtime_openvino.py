@@ -66,11 +66,11 @@ def differing(runtime: Runtime, batches: list[TokenBatch], *, output: int) -> in
 
 def test_rows_at_once_get_the_bits_that_each_gets_alone(minilm: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every bucket of the packaged encoder, in random order."""
-    batches = single_rows(minilm, each=2)
+    batches = single_rows(minilm, each=1)
     calls = ran_at_once(monkeypatch)
 
     assert differing(minilm._runner.runtime, batches, output=VECTORS) == 0
-    assert calls[-1] == len(batches) == 32
+    assert calls[-1] == len(batches) == 16
 
 
 def test_token_vectors_at_once_have_the_bits_that_they_have_alone(tiny_entry: EncoderEntry, cache: Path) -> None:
@@ -106,7 +106,7 @@ def test_rows_go_one_after_the_other_where_a_probe_gets_other_bits_at_once(
 
 
 def test_calls_at_the_same_time_each_get_their_own_rows(minilm: Encoder) -> None:
-    batches = single_rows(minilm, each=1)
+    batches = single_rows(minilm, each=1)[:6]
     runtime = minilm._runner.runtime
     alone = [runtime.run(batch, output=VECTORS).tobytes() for batch in batches]
 
@@ -115,4 +115,4 @@ def test_calls_at_the_same_time_each_get_their_own_rows(minilm: Encoder) -> None
         return [one.tobytes() for one in found] == alone[by:] + alone[:by]
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(shifted, range(8)))
+        assert all(pool.map(shifted, range(4)))
