@@ -31,10 +31,17 @@ class RowRunner:
         Result: n arrays float32, each one row of the output with whatever axes follow it (padding included).
         Raises DeviceOutOfMemory when even one row does not fit.
         """
-        results: dict[int, NDArray[np.float32]] = {}
-        for batch in plan([len(row.ids) for row in rows], window=self.window, batch_sizes=batch_sizes):
-            outputs = self._run(rows, batch, output=output, then=(batch_sizes, ONE_BY_ONE))
-            results.update(zip(batch.positions, outputs, strict=True))
+        batches = plan([len(row.ids) for row in rows], window=self.window, batch_sizes=batch_sizes)
+        alone = [batch for batch in reversed(batches) if batch.rows == 1]  # the longest first
+        arrays = [token_batch(rows, batch, pad_id=self.pad_id) for batch in alone]
+        results = {
+            batch.positions[0]: result[0]
+            for batch, result in zip(alone, self.runtime.run_each(arrays, output=output), strict=True)
+        }
+        for batch in batches:
+            if batch.rows > 1:
+                outputs = self._run(rows, batch, output=output, then=(batch_sizes, ONE_BY_ONE))
+                results.update(zip(batch.positions, outputs, strict=True))
         return [results[position] for position in range(len(rows))]
 
     def _run(

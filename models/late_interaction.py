@@ -7,6 +7,7 @@ them on either side or both (BM25's own order: 0.285).
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from models.quantize import fixed_scores
 from models.reranker import MOST_WINDOWS, RerankResult
 
 _METHOD = "maxsim-mean-special-tokens"
+_TEXTS_AT_ONCE = 16  # whose token vectors are held together; of 8 windows of 256 tokens each these are 50 MB
 
 
 class LateInteraction:
@@ -43,10 +45,13 @@ class LateInteraction:
     def score(self, query: str, texts: Sequence[str]) -> RerankResult:
         windows = [self._encoder.document_windows(text, most=MOST_WINDOWS) for text in texts]
         query_vectors = self._encoder.token_vectors([self._encoder.query_row(query)])[0]
-        scores = []
-        for text in windows:
-            vectors = np.concatenate(self._encoder.token_vectors(text.rows))
-            scores.append(mean_largest_cosine(query_vectors, vectors))
+        scores: list[float] = []
+        for start in range(0, len(windows), _TEXTS_AT_ONCE):
+            part = windows[start : start + _TEXTS_AT_ONCE]
+            vectors = iter(self._encoder.token_vectors([row for text in part for row in text.rows]))
+            for text in part:
+                of_text = np.concatenate(list(islice(vectors, len(text.rows))))
+                scores.append(mean_largest_cosine(query_vectors, of_text))
         return RerankResult(
             scores=fixed_scores(np.array(scores, np.float64)),
             tokens_seen=tuple((text.seen, text.total) for text in windows),

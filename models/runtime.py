@@ -4,6 +4,7 @@ A runtime runs one network on one device in one precision. Its name is part of a
 defined by it. A runtime of another version has another name.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -76,6 +77,12 @@ class Runtime(Protocol):
 
     def run(self, batch: TokenBatch, *, output: int) -> NDArray[np.float32]:
         """One output of the network, on the host, in float32. Raises DeviceOutOfMemory; the batch may be halved."""
+
+    def run_each(self, batches: Sequence[TokenBatch], *, output: int) -> list[NDArray[np.float32]]:
+        """What `run` gives for each batch, bit by bit, in the order given; several may be worked on at once.
+
+        It is fastest with the longest batches in front. Raises DeviceOutOfMemory.
+        """
 
 
 def openvino_name() -> str | None:

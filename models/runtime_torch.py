@@ -4,6 +4,8 @@ float32 on a CPU, float16 on CUDA. Useful wherever there is a GPU, and on CPUs w
 row may depend on how many are multiplied with it (see qualification), so a CPU encodes one by one.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -34,6 +36,9 @@ class TorchRuntime:
         # Outside the except: its traceback would hold the tensors that must go before a smaller batch is tried.
         torch.cuda.empty_cache()
         raise DeviceOutOfMemory(rows=batch.ids.shape[0], length=batch.ids.shape[1])
+
+    def run_each(self, batches: Sequence[TokenBatch], *, output: int) -> list[NDArray[np.float32]]:
+        return [self.run(batch, output=output) for batch in batches]
 
     def _output(self, batch: TokenBatch, output: int) -> NDArray[np.float32]:
         """In a frame of its own, which lets go of every tensor however it ends."""

@@ -53,6 +53,21 @@ _DEEPSEEK_WORDS = (
 _PATTERNS = frozenset({_GPT2, _LLAMA3, _QWEN, _TEKKEN, _DEEPSEEK_NUMBERS, _DEEPSEEK_HAN, _DEEPSEEK_WORDS})
 
 
+def outermost_seams(text: str) -> tuple[int, int] | None:
+    r"""The places of the first and the last seam of `text`; None where it has none. Reads no more than it must.
+
+    >>> outermost_seams('{"handle":"u1","text":"a"}'), outermost_seams(" no seam")
+    ((8, 24), None)
+    """
+    first = SEAM.search(text)
+    if first is None:
+        return None
+    last = len(text)
+    while not SEAM.match(text, last):
+        last = max(text.rfind(right, 0, last) for right in _RIGHT)
+    return first.start(), last
+
+
 def crosses_a_seam(tokens: Iterable[str]) -> bool:
     """Whether any token, as a vocabulary writes it, holds a pair of characters that stands at a seam."""
     return any(SEAM.search(token) is not None for token in tokens)

@@ -87,6 +87,16 @@ def import_openai_encodings() -> ModuleType:
         return importlib.import_module("._bindings", package=_OPENAI_PACKAGE)
 
 
+def openai_vocabulary(name: str) -> bytes:
+    """The vocabulary of an encoding as OpenAI publishes it, in tiktoken's format. Raises DigestMismatch."""
+    packed = resources.files(_OPENAI_PACKAGE) / "data" / f"{name}.tiktoken.gz"
+    vocabulary = gzip.decompress(packed.read_bytes())
+    got = hashlib.sha256(vocabulary).hexdigest()
+    if got != _OPENAI_VOCABULARIES[name]:
+        raise DigestMismatch(f"{name}.tiktoken", expected=_OPENAI_VOCABULARIES[name], got=got)
+    return vocabulary
+
+
 class _OpenaiCounter:
     """An encoding of OpenAI's. The published vocabulary is checked here; the compiled one is no file, and the tests
     hold it to the published one.
@@ -99,13 +109,9 @@ class _OpenaiCounter:
 
     def __init__(self, name: str) -> None:
         encodings = import_openai_encodings()
-        expected = _OPENAI_VOCABULARIES[name]
-        packed = resources.files(_OPENAI_PACKAGE) / "data" / f"{name}.tiktoken.gz"
-        got = hashlib.sha256(gzip.decompress(packed.read_bytes())).hexdigest()
-        if got != expected:
-            raise DigestMismatch(f"{name}.tiktoken", expected=expected, got=got)
+        openai_vocabulary(name)  # checks it
         self.name = name
-        self.digest = f"sha256:{expected}"
+        self.digest = f"sha256:{_OPENAI_VOCABULARIES[name]}"
         self._tokenizer = encodings.tokenizer_for_encoding(name)
 
     def count(self, text: str) -> int:

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import torch
 
-from eval.bench.measured import Measured
+from eval.bench.errors import PeerUnavailable
+from eval.bench.measured import Measured, Skipped
+from eval.bench.peers.environment import Environment, made
 from eval.bench.rounds import Comparison, Effort
+
+BM25S = Environment(name="bm25s", requirements=("bm25s==0.3.16", "numba==0.68.1", "numpy==2.4.6"))
+TIKTOKEN = Environment(name="tiktoken", requirements=("tiktoken==0.14.0",))
 
 Progress = Callable[[str, int, int], None]
 """Hears of a step, how much of it is done, and of how much."""
@@ -28,9 +33,16 @@ class Bench:
 
 def encode(bench: Bench) -> Measured:
     """Texts to vectors."""
-    from eval.bench.encoder import run  # noqa: PLC0415 - as the module says
+    from eval.bench.encode import run  # noqa: PLC0415 - as the module says
 
     return compared(run(bench.device, bench.effort, cache=bench.cache))
+
+
+def rerank(bench: Bench) -> Measured:
+    """Pairs to scores."""
+    from eval.bench.rerank import run  # noqa: PLC0415 - as the module says
+
+    return compared(run(bench.device, bench.effort))
 
 
 def dense(bench: Bench) -> Measured:
@@ -44,7 +56,16 @@ def lexical(bench: Bench) -> Measured:
     """BM25 over what is visible."""
     from eval.bench.lexical import run  # noqa: PLC0415 - as the module says
 
-    return compared(run(bench.effort))
+    python, skipped = _interpreter(BM25S, bench)
+    return Measured(comparisons=tuple(run(bench.effort, bm25s=python)), skipped=skipped)
+
+
+def pack(bench: Bench) -> Measured:
+    """Counting tokens, and packing what fits."""
+    from eval.bench.pack import run  # noqa: PLC0415 - as the module says
+
+    python, skipped = _interpreter(TIKTOKEN, bench)
+    return Measured(comparisons=() if python is None else tuple(run(bench.effort, python=python)), skipped=skipped)
 
 
 def http(bench: Bench) -> Measured:
@@ -75,6 +96,14 @@ def peers(bench: Bench) -> Measured:
     return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
 
 
+def _interpreter(environment: Environment, bench: Bench) -> tuple[Path | None, tuple[Skipped, ...]]:
+    """One that has this peer; or None, and why there is none."""
+    try:
+        return made(environment, cache=bench.cache), ()
+    except PeerUnavailable as error:
+        return None, (Skipped(work=f"beside {environment.name}", reason=error.reason),)
+
+
 def compared(comparisons: Sequence[Comparison]) -> Measured:
     """What a suite tells that has comparisons alone."""
     return Measured(comparisons=tuple(comparisons))
@@ -82,8 +111,10 @@ def compared(comparisons: Sequence[Comparison]) -> Measured:
 
 SUITES: Mapping[str, Callable[[Bench], Measured]] = {
     "encode": encode,
+    "rerank": rerank,
     "dense": dense,
     "lexical": lexical,
+    "pack": pack,
     "http": http,
     "pipeline": pipeline,
     "growth": growth,

@@ -4,7 +4,7 @@ Randomly initialised, saved as their libraries save them: what is tested is how 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -118,6 +118,9 @@ class FakeRuntime:
         rows, length = batch.ids.shape
         self.shapes.append((rows, length))
         return self._output(batch)
+
+    def run_each(self, batches: Sequence[TokenBatch], *, output: int) -> list[NDArray[np.float32]]:
+        return [self.run(batch, output=output) for batch in batches]
 
 
 def vectors_of_ids(batch: TokenBatch) -> NDArray[np.float32]:

@@ -76,3 +76,12 @@ def test_a_reranker_names_its_method_model_and_runtime(tiny: Encoder) -> None:
     assert reranker.name == "late-interaction:tiny"
     assert reranker.digest.startswith("sha256:")
     assert reranker.device == "cpu"
+
+
+def test_of_many_texts_each_keeps_the_score_that_it_has_alone(tiny: Encoder) -> None:
+    """Also where some fill several windows, and more are asked for than are held together."""
+    texts = [*TEXTS, "latch " * 3 * WINDOW, "door " * WINDOW] * 3
+    reranker = LateInteraction(tiny, device="cpu")
+
+    together = reranker.score(QUERY, texts)
+    assert together.scores == tuple(reranker.score(QUERY, [text]).scores[0] for text in texts[:7]) * 3

@@ -1,13 +1,14 @@
 """For which tokenizers counts add at seams, and that nothing is claimed for the others."""
 
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import tokenizers
 
-from models.seams import SEAM, counts_add_at_seams, crosses_a_seam
+from models.seams import SEAM, counts_add_at_seams, crosses_a_seam, outermost_seams
 from tests.models.chat_families import CHATML, DEEP, FAMILIES, GEMMA, MISTRAL, Family, changed, tokenizer_file
 
 Record = dict[str, Any]
@@ -107,3 +108,12 @@ def test_a_long_run_of_digits_before_a_seam_is_grouped_from_its_own_start(family
         whole = tokenizer.encode(f'{digits}"1234', add_special_tokens=False).tokens
         left = tokenizer.encode(digits, add_special_tokens=False).tokens
         assert whole[: len(left)] == left
+
+
+def test_the_outermost_seams_are_the_first_and_the_last_of_all() -> None:
+    draw = random.Random(17)
+    for _ in range(2000):
+        text = "".join(draw.choices('ab9"\\ .é{', k=draw.randrange(14)))
+        places = [seam.start() for seam in SEAM.finditer(text)]
+
+        assert outermost_seams(text) == ((places[0], places[-1]) if places else None), text

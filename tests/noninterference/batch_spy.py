@@ -48,6 +48,9 @@ class SpyRuntime:
         shape = (rows, length, DIMENSION) if output == TOKENS else (rows, DIMENSION)
         return np.ones(shape, dtype=np.float32)
 
+    def run_each(self, batches: Sequence[TokenBatch], *, output: int) -> list[NDArray[np.float32]]:
+        return [self.run(batch, output=output) for batch in batches]
+
 
 Opened = tuple[RerankerSlot, SpyRuntime]
 Open = Callable[[Path, Iterable[str]], Opened]
