@@ -19,7 +19,7 @@ from tests.noninterference.trying import over_cases
 from tests.noninterference.world import Asked, Viewpoint, World, visible_part
 from tests.worlds import principal, record
 
-WORLDS = 40
+WORLDS = 20
 ANN = Viewpoint(who=principal("blue"))
 WORLD = World(
     records=(
