@@ -70,12 +70,19 @@ class DenseIndex:
 
     codes: (n, d) int8 in [-127, 127], C-contiguous, may be a read-only memory map. On CUDA they are copied there, as
     soon as there is room. order: (n,) int32, the identity rank of every row, none twice; ties are broken by it (R11).
+    gathers: whether large searches that wait at the same time share a pass.
     Raises ValueError for arrays of another kind and for dimensions where sums could round, RuntimeError when the
     product asked for (with `auto`: any) does not compute exactly on this machine.
     """
 
     def __init__(
-        self, codes: Codes, order: npt.NDArray[np.int32], device: torch.device, product: Product | str = Product.AUTO
+        self,
+        codes: Codes,
+        order: npt.NDArray[np.int32],
+        device: torch.device,
+        product: Product | str = Product.AUTO,
+        *,
+        gathers: bool = True,
     ) -> None:
         _check_arrays(codes, order)
         asked = Product(product)
@@ -88,6 +95,7 @@ class DenseIndex:
         self._few = Product.COMPILED if asked is Product.AUTO and self._device == _CPU else self._product
         threads = torch.get_num_threads()
         self._workers = ThreadPoolExecutor(threads, thread_name_prefix="dense") if threads > 1 else None
+        self._gathers = gathers
         self._on_fallback: Callable[[], None] | None = None
         self._hold(codes, order)
 
@@ -128,7 +136,7 @@ class DenseIndex:
         queries: (q, d) int8 in [-127, 127]. Fewer than k rows is an ordinary answer. Raises ValueError for queries of
         another kind, k < 1, or ranges beyond the codes.
         """
-        if len(queries) == 1 and ranges.count >= GATHERED_ROWS:
+        if self._gathers and len(queries) == 1 and ranges.count >= GATHERED_ROWS:
             self._check_asked(queries, [ranges], k)
             asked = _Asked(query=queries[0], ranges=ranges, k=k, on_fallback=self._on_fallback)
             return [self._gathering.ask(asked)]

@@ -83,7 +83,10 @@ class Pipeline:
             self._snapshots, self._views, clock=clock, reached=reached, max_units=settings.max_broad_units
         )
         self._rows = SearchableRows(
-            formula=formula(recipe.bm25, k1=recipe.k1, b=recipe.b), device=device, product=settings.dense_product.value
+            formula=formula(recipe.bm25, k1=recipe.k1, b=recipe.b),
+            device=device,
+            product=settings.dense_product.value,
+            gathers=settings.gather_searches,
         )
         queries = QueryReader(
             recipe,

@@ -38,10 +38,11 @@ class Searchable:
 class SearchableRows:
     """Makes each generation searchable once, and keeps scope statistics. Shared by the threads of a process."""
 
-    def __init__(self, *, formula: Formula, device: torch.device, product: str) -> None:
+    def __init__(self, *, formula: Formula, device: torch.device, product: str, gathers: bool = True) -> None:
         self._formula = formula
         self._device = device
         self._product = product
+        self._gathers = gathers
         self._making = threading.Lock()
         self._served: DenseIndex | None = None
         self._published: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
@@ -93,6 +94,6 @@ class SearchableRows:
         return None
 
     def _make(self, generation: Generation) -> DenseIndex:
-        dense = DenseIndex(generation.codes, generation.order, self._device, self._product)
+        dense = DenseIndex(generation.codes, generation.order, self._device, self._product, gathers=self._gathers)
         self._served = dense
         return dense

@@ -52,6 +52,9 @@ class Settings(BaseSettings):
         description="auto, torch, faiss or compiled; on a CPU auto takes compiled for few queries at once, for many"
         " torch where its self-test holds, else faiss; on a GPU torch",
     )
+    gather_searches: bool = Field(
+        True, description="false gives each dense search a pass of its own, also where others wait; same answers"
+    )
     dense: bool = Field(True, description="false switches the dense channel off; answers say so (`degraded`)")
     lexical: bool = Field(True, description="false switches the lexical channel off; answers say so (`degraded`)")
     reranker: str = Field("late-interaction", description="late-interaction, or the registry name of a cross-encoder")

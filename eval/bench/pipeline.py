@@ -18,7 +18,7 @@ from eval.bench.clients import Client, load, serving
 from eval.bench.errors import AnswersDiffer
 from eval.bench.glued import Glued, Rows
 from eval.bench.goals import GOALS
-from eval.bench.measured import Load, Measured, Skipped, Verdict, percentile
+from eval.bench.measured import Load, Measured, Verdict, percentile
 from eval.bench.rounds import Comparison, Effort, in_turn, milliseconds
 from eval.bench.synthetic_catalog import FORMULA, Questions, Sizes, make_catalog, principal_of
 from evidence.identity import unit_id
@@ -40,7 +40,7 @@ from server.tokens import issue
 
 CLIENTS = 64
 MOST_LONGER_S = 0.003
-UNBATCHED: Mapping[str, str] = {}  # the settings that switch batching across requests off; none where there is none
+UNBATCHED: Mapping[str, str] = {"MUNIMENT_GATHER_SEARCHES": "false"}
 K = 20
 MAX_TOKENS = 4000
 TOKENIZER = "o200k_base"
@@ -83,18 +83,15 @@ def run(device: torch.device, effort: Effort, *, cache: Path, progress: Callable
             pipeline.warm_up()
             comparison, verdict = _compared(pipeline, encoder, work)
         progress("serve clients", 0, 1)
-        loads = [_loaded(directory, encoder, work, device=device, cache=cache, settings={}, how="")]
-        if UNBATCHED:
-            how = ", without batching"
-            loads.append(_loaded(directory, encoder, work, device=device, cache=cache, settings=UNBATCHED, how=how))
+        loads = [
+            _loaded(directory, encoder, work, device=device, cache=cache, settings=settings, how=how)
+            for settings, how in (({}, ""), (UNBATCHED, ", without batching"))
+        ]
         progress("serve clients", 1, 1)
     return Measured(
         comparisons=(comparison,),
-        verdicts=(verdict, *(batching(loads[0], alone) for alone in loads[1:])),
+        verdicts=(verdict, batching(*loads)),
         loads=tuple(loads),
-        skipped=()
-        if UNBATCHED
-        else (Skipped(work=f"{CLIENTS} clients, C8", reason="no setting switches batching across requests off"),),
     )
 
 

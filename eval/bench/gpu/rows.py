@@ -97,7 +97,7 @@ def _tenants(index: DenseIndex, reference: DenseIndex, queries: Codes, sizes: Si
     scopes = [RowRanges.from_pairs([(tenant * each, (tenant + 1) * each)]) for tenant in range(len(queries))]
 
     def ask(searched: DenseIndex, count: int) -> list[Ranking]:
-        return [searched.topk(queries[at : at + 1], ranges=scopes[at], k=K)[0] for at in range(count)]
+        return searched.topk_each(queries[:count], scopes=scopes[:count], k=K)
 
     _require_same("tenants", ask(index, _COMPARED), ask(reference, _COMPARED))
     seconds = _median(lambda: ask(index, len(queries)))
