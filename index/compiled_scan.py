@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from index.best_k import BestK, offer
 from index.compiled import compiled, read_only
 from index.ranges import RowRanges
 from index.selection import Shortlist
@@ -50,17 +51,17 @@ class CompiledScan:
         else:
             found = list(self._workers.map(work, jobs))
         for job, best in zip(jobs, found, strict=True):
-            held = np.arange(best.keys.shape[1]) < best.filled[:, None]
-            at = held.nonzero()[0]
-            shortlist.of(job.members).add(at, best.rows[held], -(-best.keys[held] >> 32))
+            held = np.arange(best.rows.shape[1]) < best.held[:, None]
+            shortlist.of(job.members).add(held.nonzero()[0], best.rows[held], best.scores[held])
 
     def _best(self, queries: Codes, k: int, job: Shared) -> "_Best":
         asked = len(job.members)
         room = min(k, job.ranges.count)
         best = _Best(
-            keys=np.empty((asked, room), dtype=np.int64),
+            scores=np.empty((asked, room), dtype=np.int64),
             rows=np.empty((asked, room), dtype=np.int64),
-            filled=np.zeros(asked, dtype=np.int64),
+            ranks=np.empty((asked, room), dtype=np.int32),
+            held=np.zeros(asked, dtype=np.int64),
         )
         wanted = _Wanted(queries=read_only(queries[job.members]), starts=job.ranges.starts, ends=job.ranges.ends)
         _keep_best(self._codes, self._order, wanted, best)
@@ -92,59 +93,32 @@ class _Wanted(NamedTuple):
 
 
 class _Best(NamedTuple):
-    """The best rows of each query so far, as a heap with the least on top.
+    """Room for the best k rows of each query, as `BestK` of each: (q, k) each. held: (q,) int64, how many there are."""
 
-    keys: (q, k) int64, `(score << 32) - order`: one number that orders as score descending, then order ascending does.
-    rows: (q, k) int64. filled: (q,) int64, how many there are.
-    """
-
-    keys: Ints
+    scores: Ints
     rows: Ints
-    filled: Ints
+    ranks: SmallInts
+    held: Ints
 
 
 @compiled
 def _keep_best(codes: Codes, order: SmallInts, wanted: _Wanted, best: _Best) -> None:
-    asked, dimension = wanted.queries.shape
-    room = best.keys.shape[1]
-    for index in range(wanted.starts.size):
-        for row in range(wanted.starts[index], wanted.ends[index]):
-            for at in range(asked):
-                score = np.int32(0)
-                for place in range(dimension):
-                    score += np.int32(codes[row, place]) * np.int32(wanted.queries[at, place])
-                key = (np.int64(score) << 32) - order[row]
-                if best.filled[at] < room:
-                    _rise(best.keys[at], best.rows[at], best.filled[at], key, row)
-                    best.filled[at] += 1
-                elif key > best.keys[at, 0]:
-                    _sink(best.keys[at], best.rows[at], key, row)
+    queries, starts, ends = wanted  # out of the tuples once: in there, loops are not turned into vector instructions
+    scores, rows, ranks, held = best
+    room = scores.shape[1]
+    for index in range(starts.size):
+        for row in range(starts[index], ends[index]):
+            for at in range(len(queries)):
+                score = _product(codes[row], queries[at])
+                if held[at] < room or score >= scores[at, 0]:
+                    kept = BestK(scores[at], rows[at], ranks[at])
+                    held[at] = offer(kept, held[at], score, row, order[row])
 
 
 @compiled
-def _rise(keys: Ints, rows: Ints, place: int, key: int, row: int) -> None:
-    """Put `key` at the end of the heap, `place`, and let it rise."""
-    while place > 0:
-        above = (place - 1) // 2
-        if keys[above] <= key:
-            break
-        keys[place], rows[place] = keys[above], rows[above]
-        place = above
-    keys[place], rows[place] = key, row
-
-
-@compiled
-def _sink(keys: Ints, rows: Ints, key: int, row: int) -> None:
-    """Put `key` in the place of the least and let it sink."""
-    place, size = 0, keys.size
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        if below + 1 < size and keys[below + 1] < keys[below]:
-            below += 1
-        if keys[below] >= key:
-            break
-        keys[place], rows[place] = keys[below], rows[below]
-        place = below
-    keys[place], rows[place] = key, row
+def _product(code: Codes, query: Codes) -> int:
+    """Of two (d,) int8, in int32."""
+    score = np.int32(0)
+    for place in range(query.size):
+        score += np.int32(code[place]) * np.int32(query[place])
+    return np.int32(score)  # type: ignore[return-value]  # cut to 32 bits, which hold it, so that 32 bits are summed

@@ -19,19 +19,11 @@ class Ranking(NamedTuple):
     scores: Ints
 
 
-def first_k(rows: Ints, scores: Ints, *, order: npt.NDArray[np.int32], k: int) -> Ranking:
-    """The first `k` of `rows` (distinct, any order) by score descending, then `order` ascending.
-
-    scores: (len(rows),) int64. order: (generation rows,) int32, the identity rank of every row, none twice.
-    """
-    if len(rows) > k > 0:
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]  # the k-th score and all its ties
-        rows, scores = rows[kept], scores[kept]
-    return first_of(rows, scores, ranks=order[rows], k=k)
-
-
 def first_of(rows: Ints, scores: Ints, *, ranks: npt.NDArray[np.integer[Any]], k: int) -> Ranking:
-    """As `first_k`, with the identity rank of each of `rows`: (len(rows),) integers, none twice."""
+    """The first `k` of `rows` (distinct, any order) by score descending, then rank ascending.
+
+    scores: (len(rows),) int64. ranks: (len(rows),) integers, the identity rank of each of `rows`, none twice.
+    """
     best = np.lexsort((ranks, -scores))[: max(k, 0)]
     return Ranking(rows=rows[best], scores=scores[best])
 

@@ -2,7 +2,7 @@
 
 Useful for every model here. A row's output is the one it gets at its bucket length; the mask is always passed, so that
 padding does not reach a row's own tokens. Out of device memory, a batch is halved once, to an allowed size, and what
-still does not fit goes one by one: two retries at most (threat C4).
+still does not fit goes one by one: two retries at most.
 """
 
 from collections.abc import Sequence

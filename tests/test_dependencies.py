@@ -127,7 +127,7 @@ def test_torch_is_pinned_to_one_release() -> None:
 
 @pytest.mark.parametrize("name", FLOORS)
 def test_no_declared_range_admits_a_release_with_a_known_vulnerability(name: str) -> None:
-    """F5 of the threat table: the lowest release that a requirement admits is at or above the floor."""
+    """The lowest release that a requirement admits is at or above the floor."""
     for extra in (None, "cpu", "gpu", "dev"):
         requirement = requirements(extra).get(name)
         if requirement is not None:

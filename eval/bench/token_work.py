@@ -1,4 +1,4 @@
-"""Which texts are counted, and which pieces are packed? (pure)
+"""Which texts are counted, and which pieces are packed?
 
 Words of the packaged vocabulary by Zipf's law, with punctuation and numbers between them, and strings of odd characters
 on which two tokenizers would come apart first.

@@ -1,6 +1,6 @@
 """Does a text keep its code whatever is encoded beside it, also when the device fills up?
 
-R10 and threat C4, on each runtime of a device.
+R10, on each runtime of a device.
 """
 
 import random

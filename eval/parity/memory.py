@@ -1,6 +1,6 @@
 """What happens to an answer when the device has no memory left, and afterwards?
 
-Threat C4. The shortage is made: the int8 product raises what a full device raises, so that the same check runs
+The shortage is made: the int8 product raises what a full device raises, so that the same check runs
 anywhere. On CUDA memory is withheld for real besides.
 """
 

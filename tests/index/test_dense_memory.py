@@ -1,4 +1,4 @@
-"""Tests of index/dense.py where a device has no memory left: the same integers, later (R10, threat C4).
+"""Tests of index/dense.py where a device has no memory left: the same integers, later (R10).
 
 The int8 product raises here what it raises on a full device.
 """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.selection import Shortlist, first_k
+from index.selection import Shortlist, first_of
 
 scored = st.lists(st.integers(-3, 3), min_size=1, max_size=40)
 
@@ -24,13 +24,13 @@ def shuffle(seed: int, count: int) -> npt.NDArray[np.int64]:
 
 
 @given(scored, st.integers(0, 45), st.integers(0, 2**32))
-def test_first_k_is_the_head_of_the_whole_order_whatever_order_rows_come_in(
+def test_what_comes_first_is_the_head_of_the_whole_order_whatever_order_rows_come_in(
     scores: list[int], k: int, seed: int
 ) -> None:
     order = shuffle(seed, len(scores)).astype(np.int32)
     rows = shuffle(seed + 1, len(scores))
 
-    found = first_k(rows, ints(scores)[rows], order=order, k=k)
+    found = first_of(rows, ints(scores)[rows], ranks=order[rows], k=k)
 
     assert found.rows.tolist() == by_hand(scores, order, k)
     assert found.scores.tolist() == [scores[row] for row in found.rows]
