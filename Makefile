@@ -33,7 +33,7 @@ serve: setup ## serve a catalog; builds the sample if there is none [PORT=8000 H
 	@exec $(IN_VENV)python -m muniment demo --catalog "$(CATALOG)" --host "$(HOST)" --port "$(PORT)"
 
 test: setup ## the ordinary tests and doctests, under ten minutes on two cores
-	$(IN_VENV)python -m pytest tests $(PACKAGES) --ignore=index/migrations -m "not (soak or full or gpu)" \
+	$(IN_VENV)python -m pytest tests $(PACKAGES) --ignore=index/migrations --ignore-glob='*_peer.py' -m "not (soak or full or gpu)" \
 		--numprocesses auto --maxprocesses 4 --dist loadfile $(PYTEST_ARGS)
 
 test-full: setup ## what needs more than Python: package builds, Debian packages, heavy clients

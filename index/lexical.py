@@ -7,7 +7,7 @@ a visible row for all hits, and does not grow with the rows for the first k.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -106,15 +106,15 @@ def weigh(
     ValueError, as are ranges beyond the lengths."""
     if statistics.ranges != ranges:
         raise ValueError("the statistics were gathered over other rows than those to be scored")
-    frequencies: dict[str, int] = {}
+    asked = Counter(query_terms)
+    frequencies = np.zeros(len(asked), dtype=np.int64)
     for part in parts:
         if part.ranges.count and part.ranges.ends[-1] > len(part.lengths):
             raise ValueError(f"the ranges end at row {part.ranges.ends[-1]}, the lengths at {len(part.lengths)}")
-        for term, frequency in _frequencies(part, query_terms).items():
-            frequencies[term] = frequencies.get(term, 0) + frequency
-    asked = Counter(query_terms)
-    terms = tuple(term for term in asked if frequencies.get(term))
-    idfs = [statistics.idf(frequencies[term]) for term in terms]
+        frequencies += _frequencies(part, asked)
+    occurring = [(term, frequency) for term, frequency in zip(asked, frequencies.tolist(), strict=True) if frequency]
+    terms = tuple(term for term, _ in occurring)
+    idfs = [statistics.idf(frequency) for _, frequency in occurring]
     lifted = statistics.formula.variant is Variant.PLUS
     absent = [to_fixed_point(idf * statistics.formula.delta) if lifted else 0 for idf in idfs]
     repeats = [asked[term] for term in terms]
@@ -205,12 +205,15 @@ def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
     )
 
 
-def _frequencies(part: Counted, query_terms: Sequence[str]) -> dict[str, int]:
-    """In how many rows of the part each of the query's terms occurs that its generation holds at all."""
+def _frequencies(part: Counted, asked: Collection[str]) -> Ints:
+    """(asked,) int64: in how many rows of the part each term occurs. As much is called for a term that its generation
+    does not hold as for one that it does: other callers' texts may hold it."""
     terms = part.postings.terms
-    numbers = {term: number for term in dict.fromkeys(query_terms) if (number := terms.get(term)) is not None}
-    counted = part.postings.document_frequencies(np.array(list(numbers.values()), dtype=np.int64), ranges=part.ranges)
-    return dict(zip(numbers, counted.tolist(), strict=True))
+    numbers = np.array([terms.get(term, _NOT_HELD) for term in asked], dtype=np.int64)
+    held = numbers != _NOT_HELD
+    found = np.zeros(len(numbers), dtype=np.int64)
+    found[held] = part.postings.document_frequencies(numbers[held], ranges=part.ranges)
+    return found
 
 
 class _Found(NamedTuple):

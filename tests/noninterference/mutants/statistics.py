@@ -4,7 +4,7 @@ Search engines keep N, document frequency and average length for a whole index o
 and filter what is shown: two foreign documents then turn the order of two visible ones.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -40,13 +40,10 @@ def _weigh_with_global_n(
     return replace(weights, idfs=_weigh(parts, everything, query_terms, ranges=ranges).idfs)
 
 
-def _frequencies_of_all(part: Counted, query_terms: Sequence[str]) -> dict[str, int]:
+def _frequencies_of_all(part: Counted, asked: Collection[str]) -> Ints:
     """Of terms that the scope holds, and at most its units, so that no formula sees what it cannot take."""
-    everywhere = _frequencies(part._replace(ranges=_all_rows(part)), query_terms)
-    return {
-        term: min(everywhere[term], part.ranges.count) if found else 0
-        for term, found in _frequencies(part, query_terms).items()
-    }
+    everywhere = _frequencies(part._replace(ranges=_all_rows(part)), asked)
+    return np.where(_frequencies(part, asked) > 0, np.minimum(everywhere, part.ranges.count), 0)
 
 
 def _weigh_with_global_length(
