@@ -71,6 +71,6 @@ IN_EVERY_RUN: Mapping[Relation, int] = {
     Relation.M4: 14,
     Relation.M5: 40,
     Relation.M6: 40,
-    Relation.M7: 60,
+    Relation.M7: 40,
 }
 """Worlds of each relation in an ordinary run of the tests, those of other callers and of the command line apart."""
