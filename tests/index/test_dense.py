@@ -17,7 +17,7 @@ from index.dense import MANY_QUERIES, DenseIndex
 from index.faiss_scan import FaissScan
 from index.product import Product, product_self_test
 from index.ranges import RowRanges
-from index.selection import Shortlist
+from index.selection import Ranking, Shortlist
 from index.sharing import shared_rows
 from index.torch_scan import TorchScan
 from tests.index.dense_corpus import CPU, PRODUCTS, Codes, brute_force, corpus, everything, lists, subset
@@ -235,6 +235,28 @@ def test_searches_that_wait_at_once_get_what_each_gets_alone(product: Product, m
     assert together == [brute_force(codes, order, queries[place], scopes[place], 1 + place % 30) for place in range(96)]
     assert sum(passes) == 96
     assert max(passes) > 1
+
+
+@pytest.mark.parametrize("gathers", [True, False])
+def test_a_large_search_waits_in_the_common_queue_unless_that_is_switched_off(
+    gathers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "GATHERED_ROWS", 100)
+    codes, order = corpus(600, 24, seed=42)
+    index = DenseIndex(codes, order, CPU, gathers=gathers)
+    asked: list[object] = []
+    ask = index._gathering.ask
+
+    def counting(one: Any) -> Ranking:
+        asked.append(one)
+        return ask(one)
+
+    monkeypatch.setattr(index._gathering, "ask", counting)
+
+    for rows in (99, 100):
+        [found] = index.topk(codes[:1], ranges=everything(rows), k=5)
+        assert lists(found) == brute_force(codes, order, codes[0], everything(rows), 5)
+    assert len(asked) == (1 if gathers else 0)
 
 
 def test_the_compiled_loop_shares_large_work_among_threads_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

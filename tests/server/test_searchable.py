@@ -117,3 +117,17 @@ def test_faiss_in_place_of_a_product_that_is_not_exact_is_stated_in_every_answer
 
     assert search(pipeline_over(catalog)) == (expected, NO_PRODUCT)
     assert search(pipeline_over(catalog, dense_product="faiss")) == (expected, None)
+
+
+def test_the_setting_that_gives_each_search_a_pass_of_its_own_reaches_the_index(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise AssertionError("gathered")
+
+    monkeypatch.setattr(dense, "GATHERED_ROWS", 1)
+    monkeypatch.setattr("index.gathering.Gathering.ask", refused)
+
+    search(pipeline_over(catalog, gather_searches=False))
+    with pytest.raises(AssertionError, match="gathered"):
+        search(pipeline_over(catalog))
