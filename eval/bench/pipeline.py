@@ -5,6 +5,7 @@ hand that end with a prompt. Then a server and its clients, and where the time o
 """
 
 import json
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from eval.bench.glued import Glued, Rows
 from eval.bench.goals import GOALS
 from eval.bench.measured import Load, Measured, Verdict, percentile
 from eval.bench.rounds import Comparison, Effort, in_turn, milliseconds
-from eval.bench.synthetic_catalog import FORMULA, Questions, Sizes, make_catalog, principal_of
+from eval.bench.synthetic_catalog import FORMULA, Questions, Sizes, kept_catalog, principal_of
 from evidence.identity import unit_id
 from evidence.packing import Overflow
 from index.analysis import Analyzer
@@ -61,7 +62,12 @@ class _Work:
 
 _WORK = {
     Effort.FULL: _Work(
-        catalog=Sizes(units=100_000, tenants=100, words=80), asking=4, compared=20, timed=100, load_s=60, load_asking=32
+        catalog=Sizes(units=1_000_000, tenants=100, words=80),
+        asking=4,
+        compared=20,
+        timed=100,
+        load_s=60,
+        load_asking=32,
     ),
     Effort.QUICK: _Work(
         catalog=Sizes(units=400, tenants=4, words=20), asking=2, compared=3, timed=5, load_s=2, load_asking=4
@@ -77,7 +83,7 @@ def run(device: torch.device, effort: Effort, *, cache: Path, progress: Callable
     encoder = open_encoder(entry, runtime=runtime_names(device.type)[0], device=device.type, cache=cache)
     with tempfile.TemporaryDirectory() as made:
         directory = Path(made) / "catalog"
-        make_catalog(directory, encoder, work.catalog, progress=progress)
+        shutil.copytree(kept_catalog(cache, encoder, work.catalog, progress=progress), directory)
         settings = Settings(device=DeviceChoice(device.type), cache_dir=cache)
         with open_pipeline(directory, settings=settings) as pipeline:
             pipeline.warm_up()

@@ -82,6 +82,13 @@ def pipeline(bench: Bench) -> Measured:
     return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
 
 
+def reindex(bench: Bench) -> Measured:
+    """Texts to a published generation."""
+    from eval.bench.reindexing import run  # noqa: PLC0415 - as the module says
+
+    return run(bench.device, bench.effort, cache=bench.cache, progress=bench.progress)
+
+
 def growth(bench: Bench) -> Measured:
     """What a search costs in a catalog that grows."""
     from eval.bench.growth import run  # noqa: PLC0415 - as the module says
@@ -117,6 +124,7 @@ SUITES: Mapping[str, Callable[[Bench], Measured]] = {
     "pack": pack,
     "http": http,
     "pipeline": pipeline,
+    "reindex": reindex,
     "growth": growth,
     "peers": peers,
 }

@@ -5,9 +5,11 @@ Zipf's law, the same number for each tenant; their codes are drawn too, from the
 does not hang on what they mean.
 """
 
+import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from eval.bench.drawn_texts import single_words
 from evidence.access import Label, Principal
-from evidence.canonical import digest_text
+from evidence.canonical import digest, digest_text
 from evidence.identity import Namespace, RevisionKey, UnitKey
 from evidence.revision import RevisionFacts
 from evidence.unit import Unit
@@ -25,15 +27,17 @@ from index.catalog import Catalog
 from index.catalog_write import NewRevision
 from index.chunking import TARGET_TOKENS, chunker_name
 from index.recipe import Recipe
-from index.reindex import Progress, reindex
+from index.reindex import Progress, ReindexReport, reindex
 from models.encoder import Encoder
 from server.keys import create_key
 
 UNITS_PER_SOURCE = 20
 FORMULA = "lucene"
+_MADE = 1  # raised whenever what is drawn, or how a catalog keeps it, becomes another
 _SEED = 41
 _SPREAD = 32.0  # of a code: normalized vectors of 384 numbers at scale 0.2
 _REVISIONS_AT_ONCE = 500  # taken in by one transaction
+_DRAWN_AT_ONCE = 2000  # codes kept in one transaction
 _QUERY_WORDS = 6
 
 Codes = npt.NDArray[np.int8]
@@ -82,8 +86,33 @@ class Questions:
         return self
 
 
-def make_catalog(directory: Path, encoder: Encoder, sizes: Sizes, *, progress: Callable[[str, int, int], None]) -> None:
-    """The catalog, published, in `directory`, which must not be there."""
+def kept_catalog(cache: Path, encoder: Encoder, sizes: Sizes, *, progress: Callable[[str, int, int], None]) -> Path:
+    """The catalog's folder under `cache`, made now if there is none: a million units take minutes. To be copied, not
+    served: what a server writes would stay for the next run."""
+    recipe = _recipe(encoder, Analyzer())
+    name = digest({"made": _MADE, "recipe": recipe.digest, "sizes": asdict(sizes)}).partition(":")[2][:12]
+    kept = cache / "bench" / f"catalog-{name}"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as unfinished:
+            made = Path(unfinished) / "catalog"
+            make_catalog(made, encoder, sizes, progress=progress)
+            shutil.move(made, kept)
+    return kept
+
+
+def make_catalog(
+    directory: Path,
+    encoder: Encoder,
+    sizes: Sizes,
+    *,
+    progress: Callable[[str, int, int], None],
+    draws_codes: bool = True,
+) -> ReindexReport:
+    """The catalog, published, in `directory`, which must not be there; and what its reindex did.
+
+    draws_codes: else the units are encoded, as a catalog of a user's is.
+    """
     analyzer = Analyzer()
     with Catalog.create(directory, _recipe(encoder, analyzer), prepare=create_key) as catalog:
         taken: list[NewRevision] = []
@@ -98,7 +127,11 @@ def make_catalog(directory: Path, encoder: Encoder, sizes: Sizes, *, progress: C
         def report(step: Progress) -> None:
             progress(step.stage.value, step.done, step.total)
 
-        reindex(catalog, encoder=DrawnCodes(encoder), analyzer=analyzer, progress=report, batch_texts=2000)
+        if draws_codes:
+            return reindex(
+                catalog, encoder=DrawnCodes(encoder), analyzer=analyzer, progress=report, batch_texts=_DRAWN_AT_ONCE
+            )
+        return reindex(catalog, encoder=encoder, analyzer=analyzer, progress=report)
 
 
 def principal_of(tenant: int) -> Principal:
