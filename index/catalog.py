@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 
@@ -58,6 +59,7 @@ class Catalog:
         self._kept = KeptHoldings()
         self._revocations = KeptRevocations()
         self._latest = LatestRevocations(directory / DATABASE)
+        self._allow: Callable[[Revocations], object] | None = None
 
     @classmethod
     def create(cls, directory: Path, recipe: Recipe, *, prepare: Callable[[Path], object] | None = None) -> "Catalog":
@@ -105,13 +107,20 @@ class Catalog:
             raise
         return cls(directory, engine, recipe)
 
+    def while_allowed(self, allow: Callable[[Revocations], object]) -> "Catalog":
+        """This catalog for a writer who may lose what it acts by: each write begins with `allow`, which gets what is
+        revoked in that very state. Where it raises, nothing is written. Closing stays with whoever opened it."""
+        other = copy(self)
+        other._allow = allow
+        return other
+
     def add(self, revisions: Iterable[NewRevision], *, relabel: bool, encoded: Encoded | None = None) -> IngestReport:
         """Take revisions in, all of them or, when one is refused, none. See `index/catalog_write.py`.
 
         Other writers wait while `revisions` is consumed; readers never do. What was returned is on the disk; with
         `encoded` it can be searched too, from now on and in every process.
         """
-        with writing(self._engine) as connection:
+        with self.write() as connection:
             return add(connection, revisions, relabel=relabel, encoded=encoded)
 
     def rehearse(self, revisions: Iterable[NewRevision], *, relabel: bool) -> IngestReport:
@@ -121,22 +130,22 @@ class Catalog:
 
     def delete(self, key: SourceKey) -> Removed | None:
         """Take out a source with all its revisions; None when there is no such source."""
-        with writing(self._engine) as connection:
+        with self.write() as connection:
             return delete_source(connection, key)
 
     def relabel(self, key: SourceKey, label: Label) -> Relabelled | None:
         """Put a source with all its revisions under another label; None when there is no such source."""
-        with writing(self._engine) as connection:
+        with self.write() as connection:
             return relabel(connection, key, label)
 
     def roll_back(self, ingest_id: str) -> RolledBack | None:
         """Undo what one `add` did; None when no `add` that changed anything has that id."""
-        with writing(self._engine) as connection:
+        with self.write() as connection:
             return roll_back(connection, ingest_id)
 
     def revoke(self, what: Subject | Token | Grant | RevisionKey) -> Revoked:
         """Revoke a subject, a token, a grant or a revision. It cannot be taken back."""
-        with writing(self._engine) as connection:
+        with self.write() as connection:
             return revoke(connection, what)
 
     @contextmanager
@@ -161,8 +170,10 @@ class Catalog:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction, for the modules of this package that keep tables of their own in the catalog."""
+        """A write transaction, also for the modules of this package that keep tables of their own in the catalog."""
         with writing(self._engine) as connection:
+            if self._allow is not None:
+                self._allow(Reading(connection, self._kept, self._revocations).revocations)
             yield connection
 
     def problems(self) -> list[str]:

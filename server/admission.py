@@ -42,7 +42,7 @@ class Admission:
         return self._places.value
 
     @asynccontextmanager
-    async def admit(self, tenant: Namespace) -> AsyncIterator[None]:
+    async def admit(self, tenant: Namespace) -> AsyncIterator["Place"]:
         """Hold a place while the body runs.
 
         Raises TooMany when the tenant's own share is used up, Unavailable when the server is full; neither waits.
@@ -55,20 +55,42 @@ class Admission:
         own = self._places_of_tenant.get(tenant)
         if own is None:
             own = self._places_of_tenant[tenant] = anyio.Semaphore(self._max_running_of_tenant, fast_acquire=True)
+        place = Place(own, self._places)
         try:
-            await _take(own)
             try:
-                await _take(self._places)
-                try:
-                    yield
-                finally:
-                    self._places.release()
+                await place.take()
+                yield place
             finally:
-                own.release()
+                place.give_back()
         finally:
             self._inside[tenant] -= 1
             if not self._inside[tenant]:
                 del self._inside[tenant], self._places_of_tenant[tenant]
+
+
+class Place:
+    """What a request that runs holds: one of its tenant's permits, and one of all."""
+
+    def __init__(self, *permits: anyio.Semaphore) -> None:
+        self._permits = permits
+        self._held: list[anyio.Semaphore] = []
+
+    async def take(self) -> None:
+        """Wait for each permit in turn."""
+        for permits in self._permits:
+            await _take(permits)
+            self._held.append(permits)
+
+    async def pass_on(self) -> None:
+        """Let those go first who wait, where somebody does. Long work calls it between its steps."""
+        if any(permits.statistics().tasks_waiting for permits in self._permits):
+            self.give_back()
+            await self.take()
+
+    def give_back(self) -> None:
+        """Release what is held, also where taking was cut short."""
+        while self._held:
+            self._held.pop().release()
 
 
 async def _take(places: anyio.Semaphore) -> None:

@@ -5,10 +5,11 @@ that is acknowledged. The first fault refuses all of it, naming line and path.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from evidence.canonical import Json
+from evidence.grants import Revocations
 from evidence.identity import PUBLIC, Namespace, RevisionKey
 from index.analysis import analyzer_for
 from index.catalog import Catalog
@@ -68,10 +69,12 @@ class Intake:
         self._encoder = encoder
         self._encoding = threading.Lock()
 
-    def take(self, body: bytes, *, namespace: Namespace) -> dict[str, Json]:
+    def take(self, body: bytes, *, namespace: Namespace, allow: Callable[[Revocations], object]) -> dict[str, Json]:
         """The body of `POST /v1/sources` for JSON lines that must all lie in `namespace`.
 
-        Raises Invalid, with line and path where there are some, and Unavailable.
+        allow: as of `Catalog.while_allowed`; encoding takes long, and what allowed it may be gone when it is done.
+
+        Raises Invalid, with line and path where there are some, Unavailable, and what `allow` raises.
         """
         encoder = self._usable_encoder()
         try:
@@ -80,7 +83,7 @@ class Intake:
             chunker = Chunker.of(self._catalog.recipe, encoder.counter, document_window=encoder.document_window)
             with self._encoding:
                 outcome = ingest_searchable(
-                    self._catalog,
+                    self._catalog.while_allowed(allow),
                     sources,
                     chunker=chunker,
                     encode=encoder.encode_documents,

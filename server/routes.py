@@ -20,7 +20,7 @@ from evidence.strict_json import InvalidJson, loads_exactly
 from index.catalog import Catalog
 from index.errors import IndexFault
 from server.admission import Admission
-from server.bearers import Bearers
+from server.bearers import Bearer, Bearers
 from server.errors import Malformed, Unauthenticated, Unavailable
 from server.logs import frames
 from server.metrics import Metrics
@@ -32,7 +32,7 @@ from server.recording import Recorder
 from server.responses import CatalogAnswer, HealthAnswer, PacketAnswer, SearchAnswer
 from server.schemas import CatalogQuery, PacketRequest, SearchRequest
 from server.scope import require
-from server.tokens import MAX_TOKEN_BYTES
+from server.tokens import MAX_TOKEN_BYTES, require_in_force
 from server.url_query import parameters, read_query
 
 Done = TypeVar("Done")
@@ -117,17 +117,32 @@ async def caller(request: Request, *, granted: str | None) -> Principal:
     kind, _, token = header.partition(" ")
     if len(header) > MAX_TOKEN_BYTES or kind.lower() != "bearer" or not token:
         raise Unauthenticated("send `Authorization: Bearer <token>`")
-    state = request.app.state
-    bearers: Bearers = state.bearers
-    bearer = bearers.recognize(token, key=state.key, now_s=int(time.time()))
-    catalog: Catalog = state.pipeline.catalog
+    bearers: Bearers = request.app.state.bearers
+    bearer = bearers.recognize(token, key=request.app.state.key, now_s=int(time.time()))
+    request.state.bearer, request.state.granted = bearer, granted
+    return await _live(request)
+
+
+async def require_still(request: Request) -> None:
+    """Look once more at the caller that `caller` found: a body may have taken its time, and so may the work.
+
+    Raises as `caller`, also where the token's time has passed since."""
+    bearer: Bearer = request.state.bearer
+    require_in_force(bearer.claims, key=request.app.state.key, now_s=int(time.time()))
+    await _live(request)
+
+
+async def _live(request: Request) -> Principal:
+    """The caller less what is revoked at this moment."""
+    catalog: Catalog = request.app.state.pipeline.catalog
     revocations = catalog.revocations_at_hand()
     if revocations is None:
         with faults_told():
             revocations = await anyio.to_thread.run_sync(catalog.read_revocations)
+    bearer: Bearer = request.state.bearer
     principal = bearer.less(revocations)
-    if granted is not None:
-        require(principal, granted=granted)
+    if request.state.granted is not None:
+        require(principal, granted=request.state.granted)
     return principal
 
 
@@ -176,22 +191,29 @@ async def answer(
     work: Callable[[Pipeline], Mapping[str, object]],
     *,
     admission: Admission | None = None,
+    changes: bool = False,
 ) -> Response:
     """Do the work as `perform` does, and encode what it gives."""
-    body = await perform(request, principal, work, admission=admission)
+    body = await perform(request, principal, work, admission=admission, changes=changes)
     return Response(status_code=NOBODY_THERE) if body is None else encoded(body)
 
 
 async def perform(
-    request: Request, principal: Principal, work: Step[Done], *, admission: Admission | None = None
+    request: Request,
+    principal: Principal,
+    work: Step[Done],
+    *,
+    admission: Admission | None = None,
+    changes: bool = False,
 ) -> Done | None:
     """Wait for a place, and do the work in a thread; None where nobody waits for the answer any more, before or after.
 
-    admission: of work that has places of its own; None is that of all requests.
+    admission: of work that has places of its own; None is that of all requests. changes: whether the work writes: what
+    was done is then told, also to a caller that has just revoked itself.
 
     Raises TooMany, Unavailable (also when the authority cannot be read, R5), and what the work refuses.
     """
-    done = await perform_each(request, principal, (work,), admission=admission)
+    done = await perform_each(request, principal, (work,), admission=admission, changes=changes)
     return None if done is None else done[0]
 
 
@@ -201,20 +223,30 @@ async def perform_each(
     steps: Sequence[Step[Done]],
     *,
     admission: Admission | None = None,
+    changes: bool = False,
 ) -> list[Done] | None:
-    """As `perform`, for work of several steps that are done in one place; nothing more is done for a client that left
-    between them."""
+    """As `perform`, for work of several steps; nothing more is done for a client that left between them, and those who
+    wait for a place go first.
+
+    The caller is looked at again before each step, and once more before the answer leaves (R1)."""
     places: Admission = admission or request.app.state.admission
     pipeline: Pipeline = request.app.state.pipeline
     done: list[Done] = []
-    async with places.admit(principal.namespace):
-        for step in steps:
+    async with places.admit(principal.namespace) as place:
+        for number, step in enumerate(steps):
+            if number:
+                await place.pass_on()
             if has_left(request):
                 return None
+            await require_still(request)
             with faults_told():
                 # to its end, whoever leaves: then its place is free
                 done.append(await anyio.to_thread.run_sync(step, pipeline))
-    return None if has_left(request) else done
+    if has_left(request):
+        return None
+    if not changes:
+        await require_still(request)
+    return done
 
 
 def encoded(body: Mapping[str, object]) -> Response:

@@ -27,7 +27,7 @@ from server.authority_schemas import (
 )
 from server.errors import Invalid, NotFound
 from server.routes import answer, caller, read_body
-from server.scope import own_namespace, require, still_granted, writable_namespace
+from server.scope import may_write, own_namespace, require, still_granted, writable_namespace
 from server.url_query import PublicQuery, parameters, read_query
 
 router = APIRouter()
@@ -45,7 +45,10 @@ async def delete_source(request: Request, source_id: str) -> Response:
     public = read_query(request, PublicQuery).public
     writable_namespace(principal, public=public)
     return await answer(
-        request, principal, lambda pipeline: _delete(pipeline.catalog, principal, source_id, public=public)
+        request,
+        principal,
+        lambda pipeline: _delete(pipeline.catalog, principal, source_id, public=public),
+        changes=True,
     )
 
 
@@ -63,7 +66,10 @@ async def relabel_source(request: Request, source_id: str) -> Response:
     public = public or label.namespace == PUBLIC
     writable_namespace(principal, public=public)
     return await answer(
-        request, principal, lambda pipeline: _relabel(pipeline.catalog, principal, source_id, label, public=public)
+        request,
+        principal,
+        lambda pipeline: _relabel(pipeline.catalog, principal, source_id, label, public=public),
+        changes=True,
     )
 
 
@@ -82,12 +88,14 @@ async def revoke(request: Request) -> Response:
         request,
         principal,
         lambda pipeline: _revoke(pipeline.catalog, principal, body, public=public or body.public),
+        changes=True,
     )
 
 
 def _delete(catalog: Catalog, principal: Principal, source_id: str, *, public: bool) -> dict[str, object]:
-    namespace = writable_namespace(_still(catalog, principal), public=public)
-    removed = catalog.delete(SourceKey(namespace, source_id))
+    namespace = writable_namespace(principal, public=public)
+    allowed = catalog.while_allowed(may_write(principal, public=public))
+    removed = allowed.delete(SourceKey(namespace, source_id))
     if removed is None:
         raise _no_source()
     return {
@@ -101,10 +109,11 @@ def _delete(catalog: Catalog, principal: Principal, source_id: str, *, public: b
 def _relabel(
     catalog: Catalog, principal: Principal, source_id: str, label: Label, *, public: bool
 ) -> dict[str, object]:
-    namespace = writable_namespace(_still(catalog, principal), public=public)
+    namespace = writable_namespace(principal, public=public)
     if label.namespace != namespace:
         raise Invalid("a source keeps its namespace: this label is of another one", path="$.tenant")
-    done = catalog.relabel(SourceKey(namespace, source_id), label)
+    allowed = catalog.while_allowed(may_write(principal, public=public))
+    done = allowed.relabel(SourceKey(namespace, source_id), label)
     if done is None:
         raise _no_source()
     return {
@@ -117,16 +126,19 @@ def _relabel(
 
 
 def _revoke(catalog: Catalog, principal: Principal, body: RevocationBody, *, public: bool) -> dict[str, object]:
-    live = _still(catalog, principal)
-    require(live, granted="revoke")
-    namespace = _revocable_namespace(live, of_source=body.source_id is not None, public=public)
+    def namespace_of(live: Principal) -> Namespace:
+        require(live, granted="revoke")
+        return _revocable_namespace(live, of_source=body.source_id is not None, public=public)
+
+    namespace = namespace_of(principal)
+    allowed = catalog.while_allowed(lambda revocations: namespace_of(still_granted(principal, revocations)))
     what = body.of_principal(namespace)
     if what is None:
         assert body.source_id is not None
         assert body.revision is not None
-        found = catalog.revoke(RevisionKey(namespace, body.source_id, body.revision))
+        found = allowed.revoke(RevisionKey(namespace, body.source_id, body.revision))
     else:
-        found = catalog.revoke(what)
+        found = allowed.revoke(what)
     if found is Revoked.ABSENT:
         raise _no_source()
     kind = "revision" if what is None else type(what).__name__.lower()
@@ -139,12 +151,6 @@ def _revocable_namespace(principal: Principal, *, of_source: bool, public: bool)
         require(principal, granted="ingest-public")
         return PUBLIC
     return own_namespace(principal, public=False) if of_source else principal.namespace
-
-
-def _still(catalog: Catalog, principal: Principal) -> Principal:
-    """The principal as it is now: it may have waited for its place while something was taken from it."""
-    with catalog.read() as reading:
-        return still_granted(principal, reading.revocations)
 
 
 def _no_source() -> NotFound:

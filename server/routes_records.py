@@ -61,6 +61,7 @@ async def open_one(request: Request) -> Response:
         request,
         auditor,
         lambda _: open_dispute(body, auditor, records=records, now=clock.now(), review_id=new_review_id()),
+        changes=True,
     )
 
 
@@ -76,7 +77,10 @@ async def decide_one(request: Request, review_id: str) -> Response:
     body = await read_body(request, AdjudicationRequest)
     records = _recorder(request).records
     return await answer(
-        request, auditor, lambda _: record_decision(review_id, body, auditor, records=records, now=clock.now())
+        request,
+        auditor,
+        lambda _: record_decision(review_id, body, auditor, records=records, now=clock.now()),
+        changes=True,
     )
 
 

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from server.intake import Intake
 from server.responses import Shape
 from server.routes import answer, caller
-from server.scope import writable_namespace
+from server.scope import may_write, writable_namespace
 from server.url_query import PublicQuery, parameters, read_query
 
 PATH = "/v1/sources"
@@ -39,6 +39,7 @@ async def take_sources(request: Request) -> Response:
     return await answer(
         request,
         principal,
-        lambda _: intake.take(body, namespace=namespace),
+        lambda _: intake.take(body, namespace=namespace, allow=may_write(principal, public=query.public)),
+        changes=True,
         admission=request.app.state.intake_admission,  # encoding takes long: who asks must not wait for who adds
     )

@@ -5,7 +5,7 @@ catalog's own machine. Nothing in a request body widens it (R1).
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -97,6 +97,11 @@ def writable_namespace(principal: Principal, *, public: bool) -> Namespace:
     """
     require(principal, granted="ingest-public" if public else "ingest")
     return own_namespace(principal, public=public)
+
+
+def may_write(principal: Principal, *, public: bool) -> Callable[[Revocations], object]:
+    """Refuses as `writable_namespace` and `still_granted` do, by what is revoked in the state that is written."""
+    return lambda revocations: writable_namespace(still_granted(principal, revocations), public=public)
 
 
 def own_namespace(principal: Principal, *, public: bool) -> Namespace:

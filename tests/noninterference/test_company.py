@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evidence.identity import Namespace
-from server.admission import Admission
+from server.admission import Admission, Place
 from server.queries import QueryReader
 from server.ranking import Ranker, Stage
 from server.retrieval import Query
@@ -94,9 +94,9 @@ def test_a_place_that_is_not_given_back_is_found(bench: Bench, monkeypatch: pyte
     """The relation can fail: who is refused takes its place away."""
 
     @asynccontextmanager
-    async def admit(self: Admission, tenant: Namespace) -> AsyncIterator[None]:
+    async def admit(self: Admission, tenant: Namespace) -> AsyncIterator[Place]:
         await self._places.acquire()
-        yield
+        yield Place()
         self._places.release()
 
     monkeypatch.setattr(Admission, "admit", admit)
