@@ -9,7 +9,6 @@ matrix product does more with each byte.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import get_ident
 from typing import NamedTuple
 
 import numpy as np
@@ -48,19 +47,22 @@ class CompiledScan:
         """Offer the best `k` rows that each thread found for each query. divisor: without effect."""
         wide = read_only(queries.astype(np.int16))  # once, instead of beside each row
         room = min(k, sum(part.ranges.count for part in parts))
-        found: dict[int, _Best] = {}  # by each thread, in all jobs that it takes
-
-        def keep_best(job: _Job) -> None:
-            thread = get_ident()
-            if thread not in found:
-                found[thread] = _room_for(len(queries), room)
-            _keep_best(self._codes, self._order, wide, job, found[thread])
-
         jobs = [job for part in parts for job in _jobs(part)]
-        share = map if self._workers is None or len(jobs) == 1 else self._workers.map
-        for _ in share(keep_best, jobs):
-            pass
-        for best in found.values():
+        waiting = iter(jobs)  # whoever is free takes the next one
+
+        def work() -> _Best:
+            best = _room_for(len(queries), room)
+            for job in waiting:
+                _keep_best(self._codes, self._order, wide, job, best)
+            return best
+
+        if self._workers is None or len(jobs) == 1:
+            found = [work()]
+        else:
+            threads = self._workers._max_workers  # which the executor tells under no other name
+            working = [self._workers.submit(work) for _ in jobs[:threads]]
+            found = [future.result() for future in working]
+        for best in found:
             held = np.arange(room) < best.held[:, None]
             shortlist.add(held.nonzero()[0], best.rows[held], best.scores[held])
 
