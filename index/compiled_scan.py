@@ -2,12 +2,13 @@
 
 Products of int8 summed in int32 by plain vector instructions: exact on every CPU, with nothing to prove first. A row
 is read once for all queries that see it, and only the best k of each query are kept: no array of scores is made. For
-few queries the loop waits for memory and nothing else; for many, a matrix product does more with each byte.
+few queries the loop waits for memory and nothing else, so that it is as fast as the rows can be read; for many, a
+matrix product does more with each byte.
 """
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from index.best_k import BestK, offer
 from index.compiled import compiled, read_only
-from index.ranges import RowRanges
+from index.ranges import Edges, RowRanges
 from index.selection import Shortlist
 from index.sharing import Shared
 
@@ -43,29 +44,27 @@ class CompiledScan:
         return self._codes
 
     def offer(self, queries: Codes, parts: Sequence[Shared], shortlist: Shortlist, k: int, *, divisor: int) -> None:  # noqa: ARG002 - nothing here runs out of a device's memory
-        """Offer the best `k` rows that each job found for each of its queries. divisor: without effect."""
+        """Offer the best `k` rows that each thread found for each query. divisor: without effect."""
+        wide = read_only(queries.astype(np.int16))  # once, instead of beside each row
+        room = min(k, sum(part.ranges.count for part in parts))
         jobs = [job for part in parts for job in _jobs(part)]
-        work = partial(self._best, queries, k)
-        if self._workers is None or len(jobs) == 1:
-            found = list(map(work, jobs))
-        else:
-            found = list(self._workers.map(work, jobs))
-        for job, best in zip(jobs, found, strict=True):
-            held = np.arange(best.rows.shape[1]) < best.held[:, None]
-            shortlist.of(job.members).add(held.nonzero()[0], best.rows[held], best.scores[held])
+        waiting = iter(jobs)  # whoever is free takes the next one
 
-    def _best(self, queries: Codes, k: int, job: Shared) -> "_Best":
-        asked = len(job.members)
-        room = min(k, job.ranges.count)
-        best = _Best(
-            scores=np.empty((asked, room), dtype=np.int64),
-            rows=np.empty((asked, room), dtype=np.int64),
-            ranks=np.empty((asked, room), dtype=np.int32),
-            held=np.zeros(asked, dtype=np.int64),
-        )
-        wanted = _Wanted(queries=read_only(queries[job.members]), starts=job.ranges.starts, ends=job.ranges.ends)
-        _keep_best(self._codes, self._order, wanted, best)
-        return best
+        def work() -> _Best:
+            best = _room_for(len(queries), room)
+            for job in waiting:
+                _keep_best(self._codes, self._order, wide, job, best)
+            return best
+
+        if self._workers is None or len(jobs) == 1:
+            found = [work()]
+        else:
+            threads = self._workers._max_workers  # which the executor tells under no other name
+            working = [self._workers.submit(work) for _ in jobs[:threads]]
+            found = [future.result() for future in working]
+        for best in found:
+            held = np.arange(room) < best.held[:, None]
+            shortlist.add(held.nonzero()[0], best.rows[held], best.scores[held])
 
 
 def prepare() -> None:
@@ -76,20 +75,21 @@ def prepare() -> None:
     scan.offer(np.zeros((1, 1), dtype=np.int8), [part], shortlist, 1, divisor=1)
 
 
-def _jobs(part: Shared) -> list[Shared]:
-    """The part in pieces of about equal work, as many as it is worth."""
-    pieces = part.ranges.count * len(part.members) // _PRODUCTS_PER_JOB
-    if pieces <= 1:
-        return [part]
-    return [Shared(members=part.members, ranges=ranges) for ranges in part.ranges.cut(pieces)]
+class _Job(NamedTuple):
+    """Of the rows in these ranges, those at positions `[first, last)`. members: (m,) int64, the queries that see it."""
+
+    members: Ints
+    edges: Edges
+    first: int
+    last: int
 
 
-class _Wanted(NamedTuple):
-    """Queries, (q, d) int8, and the ranges that all of them see."""
-
-    queries: Codes
-    starts: Ints
-    ends: Ints
+def _jobs(part: Shared) -> list[_Job]:
+    """The part in jobs of about equal work, as many as it is worth."""
+    count = part.ranges.count
+    jobs = max(count * len(part.members) // _PRODUCTS_PER_JOB, 1)
+    cuts = [at * count // jobs for at in range(jobs + 1)]
+    return [_Job(part.members, part.ranges.edges, first, last) for first, last in pairwise(cuts)]
 
 
 class _Best(NamedTuple):
@@ -101,23 +101,38 @@ class _Best(NamedTuple):
     held: Ints
 
 
+def _room_for(queries: int, k: int) -> _Best:
+    return _Best(
+        scores=np.empty((queries, k), dtype=np.int64),
+        rows=np.empty((queries, k), dtype=np.int64),
+        ranks=np.empty((queries, k), dtype=np.int32),
+        held=np.zeros(queries, dtype=np.int64),
+    )
+
+
 @compiled
-def _keep_best(codes: Codes, order: SmallInts, wanted: _Wanted, best: _Best) -> None:
-    queries, starts, ends = wanted  # out of the tuples once: in there, loops are not turned into vector instructions
-    scores, rows, ranks, held = best
+def _keep_best(codes: Codes, order: SmallInts, queries: npt.NDArray[np.int16], job: _Job, best: _Best) -> None:
+    members, (starts, ends, bases), position, last = job  # out of the tuples once: in there, loops are not turned into
+    scores, rows, ranks, held = best  # vector instructions
     room = scores.shape[1]
-    for index in range(starts.size):
-        for row in range(starts[index], ends[index]):
-            for at in range(len(queries)):
+    index = np.searchsorted(bases, position, side="right") - 1
+    while position < last:
+        start = starts[index] + position - bases[index]
+        end = min(ends[index], start + last - position)
+        for row in range(start, end):
+            for place in range(members.size):
+                at = members[place]
                 score = _product(codes[row], queries[at])
                 if held[at] < room or score >= scores[at, 0]:
                     kept = BestK(scores[at], rows[at], ranks[at])
                     held[at] = offer(kept, held[at], score, row, order[row])
+        position += end - start
+        index += 1
 
 
 @compiled
-def _product(code: Codes, query: Codes) -> int:
-    """Of two (d,) int8, in int32."""
+def _product(code: Codes, query: npt.NDArray[np.int16]) -> int:
+    """Of two (d,) codes, in int32."""
     score = np.int32(0)
     for place in range(query.size):
         score += np.int32(code[place]) * np.int32(query[place])

@@ -31,6 +31,7 @@ Codes = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
 
 MANY_QUERIES = 16  # over the same rows: from here on a matrix product beats the compiled loop on a CPU
+MANY_ROWS = 512  # of them: below, a call of the matrix product costs more than it saves
 
 GATHERED_ROWS = 65_536  # a search of so many rows takes a millisecond or more: worth a pass with others who wait
 MOST_GATHERED = 64
@@ -209,8 +210,11 @@ class DenseIndex:
     ) -> list[Ranking]:
         """scans: for rows that few of the queries see, and for those that many do."""
         shortlist = Shortlist(queries=len(queries), k=k, order=self._order)
-        few = [part for part in parts if len(part.members) < MANY_QUERIES]
-        many = [part for part in parts if len(part.members) >= MANY_QUERIES]
+        few: list[Shared] = []
+        many: list[Shared] = []
+        for part in parts:
+            is_much = len(part.members) >= MANY_QUERIES and part.ranges.count >= MANY_ROWS
+            (many if is_much else few).append(part)
         for scan, seen in zip(scans, (few, many), strict=True):
             if seen:
                 scan.offer(queries, seen, shortlist, k, divisor=divisor)

@@ -62,7 +62,8 @@ class Shortlist:
 
     def rankings(self) -> list[Ranking]:
         """The first k of each query, best first."""
-        self._settle()
+        if len(self._keys) > self._settled:
+            self._settle()
         scores = -(-self._keys >> 32)  # rounds up: the order was taken off
         bounds = np.searchsorted(self._query, np.arange(self._queries + 1))
         return [

@@ -1,5 +1,6 @@
 """Tests of index/dense.py: exact integer search, the same by either product (R2, R10, R11)."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
@@ -13,12 +14,12 @@ from hypothesis import strategies as st
 
 from index import dense, faiss_scan, torch_scan
 from index.compiled_scan import CompiledScan
-from index.dense import MANY_QUERIES, DenseIndex
+from index.dense import MANY_QUERIES, MANY_ROWS, DenseIndex
 from index.faiss_scan import FaissScan
 from index.product import Product, product_self_test
 from index.ranges import RowRanges
 from index.selection import Ranking, Shortlist
-from index.sharing import shared_rows
+from index.sharing import Shared, shared_rows
 from index.torch_scan import TorchScan
 from tests.index.dense_corpus import CPU, PRODUCTS, Codes, brute_force, corpus, everything, lists, subset
 
@@ -291,6 +292,23 @@ def test_for_few_queries_auto_takes_the_compiled_loop_and_for_many_the_proven_pr
         index.topk(codes[:count], ranges=everything(600), k=5)
     many = "TorchScan" if index.product is Product.TORCH else "FaissScan"
     assert asked == [("CompiledScan", 1), ("CompiledScan", MANY_QUERIES - 1), (many, MANY_QUERIES)]
+
+
+def test_for_many_queries_over_few_rows_auto_takes_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    looped: list[int] = []
+    offer = CompiledScan.offer
+
+    def counting(self: CompiledScan, queries: Codes, parts: Sequence[Shared], *more: Any, **named: Any) -> None:
+        looped.append(sum(part.ranges.count for part in parts))
+        offer(self, queries, parts, *more, **named)
+
+    monkeypatch.setattr(CompiledScan, "offer", counting)
+    codes, order = corpus(600, 24, seed=37)
+    index = DenseIndex(codes, order, CPU)
+
+    for rows in (MANY_ROWS - 1, MANY_ROWS):
+        index.topk(codes[:MANY_QUERIES], ranges=everything(rows), k=5)
+    assert looped == [MANY_ROWS - 1]
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

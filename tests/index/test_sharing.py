@@ -33,6 +33,17 @@ def test_scopes_that_hold_the_same_rows_make_one_part() -> None:
     assert part.ranges == scope
 
 
+def test_scopes_apart_from_each_other_are_parts_as_they_are_beside_all_who_hold_them() -> None:
+    """Between the ranges of one lie those of another."""
+    one, other = RowRanges.from_pairs([(0, 3), (7, 9)]), RowRanges.from_pairs([(3, 7), (12, 15)])
+
+    parts = shared_rows([other, one, other])
+    assert [(part.members.tolist(), part.ranges is scope) for part, scope in zip(parts, [other, one], strict=True)] == [
+        ([0, 2], True),
+        ([1], True),
+    ]
+
+
 def test_no_scope_and_empty_ones_have_no_part() -> None:
     nothing = RowRanges.from_pairs([])
 
