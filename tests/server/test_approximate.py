@@ -14,6 +14,7 @@ from server.pipeline import Pipeline
 from server.replaying import replay
 from server.retrieval import APPROXIMATE
 from server.schemas import PacketRequest, SearchRequest
+from tests.noninterference.reranker import reranker as shared_words
 from tests.worlds import arrive, build, pipeline_over, principal, record
 
 ANYONE = principal(None)
@@ -94,7 +95,10 @@ def test_where_every_usable_unit_is_scored_the_answer_is_the_exact_one(
 
 
 def test_a_reranked_answer_still_says_so(catalog: Catalog) -> None:
-    assert search(pipeline_over(catalog, **ON), rerank=True)["degraded"] == [APPROXIMATE, "rerank: unavailable"]
+    served, absent = pipeline_over(catalog, reranker=shared_words(), **ON), pipeline_over(catalog, **ON)
+
+    assert search(served, rerank=True)["degraded"] == [APPROXIMATE]
+    assert search(absent, rerank=True)["degraded"] == [APPROXIMATE, "rerank: unavailable"]
 
 
 def test_a_manifest_replays_under_the_same_rule_and_under_no_other(catalog: Catalog) -> None:
