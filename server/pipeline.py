@@ -240,6 +240,7 @@ class Pipeline:
 
 
 def approximation_of(settings: Settings) -> Approximation | None:
+    """When dense search is approximate, as the operator set it; None for never."""
     if settings.approximate_above is None:
         return None
     return Approximation(above=settings.approximate_above, oversampling=settings.approximate_oversampling)
