@@ -49,6 +49,7 @@ LAYER_OF: Mapping[str, Layer] = {
     "stats_scope": Layer.CANDIDATES,
     "degraded": Layer.CANDIDATES,
     "strategy.parameters.lexical": Layer.CANDIDATES,
+    "strategy.parameters.dense": Layer.CANDIDATES,
     "strategy.parameters.fusion": Layer.FUSION,
     "strategy.parameters.reranker": Layer.RERANK,
     "request.budget": Layer.RENDERING,

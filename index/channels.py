@@ -2,16 +2,17 @@
 
 Statistics are sums over the generations, and the first k of all are among the first k of each: so scores and order are
 those that one generation of the same rows would give, byte by byte (R9, R10, R11). Where everything lies in one
-generation, it is searched as it is.
+generation, it is searched as it is. Where dense search is approximate, so it is over all of them at once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from index import lexical
+from index.approximate import Approximation, Narrowing, Signs
 from index.bm25 import Formula
 from index.dense import DenseIndex
 from index.ranges import RowRanges
@@ -74,19 +75,36 @@ class Lexical:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dense:
-    """The codes of all rows, ready to be searched. `newer`: the index of the delta, None where there is no delta."""
+    """The codes of all rows, ready to be searched. `newer`: the index of the delta, None where there is no delta.
+
+    approximate: what narrows large searches; None where every usable row is scored.
+    """
 
     segments: Segments
     older: DenseIndex
     newer: DenseIndex | None
+    approximate: "Approximate | None" = None
 
     def topk(self, query: Codes, *, ranges: RowRanges, k: int) -> Ranking:
-        """The first `k` rows of `ranges` for one query, (d,) int8: score descending, then identity."""
-        found = [
-            _shifted(self._index(part).topk(query[None], ranges=part.ranges, k=k)[0], part)
-            for part in self.segments.split(ranges)
-        ]
+        """The first `k` rows of `ranges` for one query, (d,) int8: score descending, then identity.
+
+        Where `approximation` gives a rule: of those of them that are worth a score. The cut is then one for all
+        generations, so that it does not matter which of them holds a row.
+        """
+        parts = self.segments.split(ranges)
+        if self.approximate is not None and self.approximation(ranges, k=k) is not None:
+            signed = [(self._signs(self.approximate, part), part.ranges) for part in parts]
+            narrowed = self.approximate.narrowing.narrow(query, signed, k=k)
+            parts = [replace(part, ranges=worth) for part, worth in zip(parts, narrowed, strict=True)]
+        found = [_shifted(self._index(part).topk(query[None], ranges=part.ranges, k=k)[0], part) for part in parts]
         return self.segments.best(found, k)
+
+    def approximation(self, ranges: RowRanges, *, k: int) -> Approximation | None:
+        """By what rule `topk` scores only some of these rows; None where it scores all of them."""
+        if self.approximate is None:
+            return None
+        rule = self.approximate.narrowing.approximation
+        return rule if rule.applies(ranges.count, k=k) else None
 
     def score_rows(self, query: Codes, rows: Ints, *, ranges: RowRanges) -> Ints:
         """(len(rows),) int64: the scores of `rows`, in their order. Raises ValueError for a row outside `ranges`."""
@@ -105,11 +123,26 @@ class Dense:
         codes[~newer], codes[newer] = base.codes[rows[~newer]], delta.codes[rows[newer] - base.rows]
         return codes
 
+    def _signs(self, approximate: "Approximate", part: Part) -> Signs:
+        if part.generation is self.segments.base:
+            return approximate.older
+        assert approximate.newer is not None, "a row space with a delta has its signs"
+        return approximate.newer
+
     def _index(self, part: Part) -> DenseIndex:
         if part.generation is self.segments.base:
             return self.older
         assert self.newer is not None, "a row space with a delta has an index of it"
         return self.newer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Approximate:
+    """What narrows a search, with the signs of all rows. `newer`: those of the delta, None where there is none."""
+
+    narrowing: Narrowing
+    older: Signs
+    newer: Signs | None
 
 
 def _counted(part: Part) -> Counted:

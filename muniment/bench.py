@@ -35,7 +35,10 @@ def run(
 ) -> None:
     """Measure against the peers, in turn with them, after the answers were found equal.
 
-    Suites: encode, rerank, dense, lexical, pack, http, pipeline, reindex, growth, peers. Prints medians of several
+    Suites: encode, rerank, dense, approximate, lexical, pack, http, pipeline, reindex, growth, peers. Prints medians of
+    several rounds, how many times as long the peer takes with the least and the most of a round, and the goal where
+    there is one. Peers of the suite peers run in environments of their own, which pip makes at the first run. Exit
+    status 1 when answers differ.
     rounds, how many times as long the peer takes with the least and the most of a round, and the goal where there is
     one. Peers of the suite peers run in environments of their own, which pip makes at the first run. Exit status 1 when
     answers differ.

@@ -16,6 +16,7 @@ from evidence.eligibility import Eligibility, Filter, Use
 from evidence.instant import Instant
 from index import compiled_scan, lexical
 from index.analysis import Analyzer
+from index.approximate import Approximation
 from index.bm25 import formula
 from index.catalog import Catalog
 from index.snapshot import Snapshots
@@ -87,6 +88,7 @@ class Pipeline:
             device=device,
             product=settings.dense_product.value,
             gathers=settings.gather_searches,
+            approximation=approximation_of(settings),
         )
         queries = QueryReader(
             recipe,
@@ -235,3 +237,10 @@ class Pipeline:
     def _run(self, watch: Stopwatch) -> Answer:
         fallback = watch.fallback or self.fallback
         return {"device": self.device.type, "fallback": fallback, "milliseconds": watch.milliseconds()}  # type: ignore[dict-item]  # the one place with floats: never hashed
+
+
+def approximation_of(settings: Settings) -> Approximation | None:
+    """When dense search is approximate, as the operator set it; None for never."""
+    if settings.approximate_above is None:
+        return None
+    return Approximation(above=settings.approximate_above, oversampling=settings.approximate_oversampling)

@@ -94,10 +94,11 @@ class Ranker:
             pinned.reached(Stage.RERANKED)
         return outcome
 
-    def parameters(self, request: Retrieval, query: Query) -> dict[str, Json]:
-        """Formulas and parameters, for the manifest (R13)."""
-        recipe = self._recipe
+    def parameters(self, request: Retrieval, query: Query, outcome: Outcome) -> dict[str, Json]:
+        """Formulas and parameters, for the manifest (R13). `dense` is there where it was approximate, and not else."""
+        recipe, rule = self._recipe, outcome.approximation
         return {
+            **({} if rule is None else {"dense": {"approximate": True, **rule.record()}}),
             "fusion": fusion_record(request),
             "lexical": {"formula": recipe.bm25, "k1": recipe.k1, "b": recipe.b},
             "reranker": self._reranker.record() if request.rerank else None,
@@ -118,14 +119,14 @@ class Ranker:
         with pinned.watch.step("rerank"):
             mixed = self._reranker.get()
             if mixed is None:
-                return replace(outcome, degraded=(UNAVAILABLE,))
+                return replace(outcome, degraded=(*outcome.degraded, UNAVAILABLE))
             head = outcome.candidates[: self._rerank_depth]
             units = pinned.snapshot.reading.units([candidate.key for candidate in head])
             try:
                 return rerank(outcome, query, units, mixed=mixed)
             except ModelError as error:
                 self._log.error("candidates could not be reranked", reason=type(error).__name__)
-                return replace(outcome, degraded=(UNAVAILABLE,))
+                return replace(outcome, degraded=(*outcome.degraded, UNAVAILABLE))
 
 
 def fusion_record(request: Retrieval) -> dict[str, Json] | None:

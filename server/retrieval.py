@@ -14,6 +14,7 @@ import numpy.typing as npt
 from evidence.canonical import Json, digest, digest_bytes
 from evidence.identity import UnitKey, unit_id
 from evidence.unit import Unit
+from index.approximate import Approximation
 from index.channels import Lexical
 from index.compartments import Eligible
 from index.fusion import DENSE, FUSED_BITS, LEXICAL, ChannelScores, fuse_minmax, fuse_rrf
@@ -29,6 +30,7 @@ from server.searchable import Searchable
 Codes = npt.NDArray[np.int8]
 Ints = npt.NDArray[np.int64]
 FUSED, RERANK = "fused", "rerank"
+APPROXIMATE = "dense: approximate, some of the best units may be missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,8 @@ class Outcome:
 
     candidates: tuple[Ranked, ...]
     layers: Mapping[str, str]
-    degraded: tuple[str, ...] = ()  # what a stage after the channels lacked (R15)
+    degraded: tuple[str, ...] = ()  # what a channel, or a stage after them, lacked (R15)
+    approximation: Approximation | None = None  # how the dense channel was narrowed; None where all rows were scored
 
 
 def retrieve(
@@ -98,7 +101,9 @@ def retrieve(
     words = None if query.terms is None else scope.lexical(query.terms)
     if words is not None:
         offered[LEXICAL] = words.topk(depth)
+    approximation = None
     if query.code is not None:
+        approximation = searchable.dense.approximation(eligible.ranges, k=depth)
         offered[DENSE] = scope.dense(query.code, depth)
     if request.channel is Channel.HYBRID:
         ranked = _fused(request, query.code, words, offered, scope)
@@ -110,6 +115,8 @@ def retrieve(
             "candidates": digest({name: _listed(ranking, scope.segments) for name, ranking in offered.items()}),
             "fusion": digest([[unit_id(one.key), one.score] for one in ranked]),
         },
+        degraded=() if approximation is None else (APPROXIMATE,),
+        approximation=approximation,
     )
 
 
@@ -145,7 +152,12 @@ def rerank(outcome: Outcome, query: Query, units: Sequence[Unit], *, mixed: Mixe
     listed: list[Json] = [
         [unit_id(candidate.key), candidate.reranked.score if candidate.reranked else None] for candidate in reordered
     ]
-    return Outcome(candidates=(*reordered, *tail), layers={**outcome.layers, "rerank": digest(listed)}, degraded=notes)
+    return replace(
+        outcome,
+        candidates=(*reordered, *tail),
+        layers={**outcome.layers, "rerank": digest(listed)},
+        degraded=(*outcome.degraded, *notes),
+    )
 
 
 def _query_cut(result: RerankResult) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import structlog
 import torch
 
+from index.approximate import Approximation, Narrowing, Signs
 from index.bm25 import Formula
-from index.channels import Dense, count
+from index.channels import Approximate, Dense, count
 from index.dense import DenseIndex
 from index.generation import Generation
 from index.product import Product
@@ -36,17 +37,30 @@ class Searchable:
 
 
 class SearchableRows:
-    """Makes each generation searchable once, and keeps scope statistics. Shared by the threads of a process."""
+    """Makes each generation searchable once, and keeps scope statistics. Shared by the threads of a process.
 
-    def __init__(self, *, formula: Formula, device: torch.device, product: str, gathers: bool = True) -> None:
+    approximation: when dense search scores only some of the usable rows; None for never.
+    """
+
+    def __init__(
+        self,
+        *,
+        formula: Formula,
+        device: torch.device,
+        product: str,
+        gathers: bool = True,
+        approximation: Approximation | None = None,
+    ) -> None:
         self._formula = formula
         self._device = device
         self._product = product
         self._gathers = gathers
+        self._narrowing = None if approximation is None else Narrowing(approximation, threads=torch.get_num_threads())
         self._making = threading.Lock()
         self._served: DenseIndex | None = None
         self._published: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
         self._deltas: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
+        self._signs: Recent[str, Signs] = Recent(2 * GENERATIONS_KEPT)
         self._statistics: Recent[tuple[str, str], ScopeStatistics] = Recent(SCOPES_KEPT)
         self._log = structlog.get_logger("muniment.searchable")
 
@@ -66,12 +80,14 @@ class SearchableRows:
             newer = None
             if delta is not None:
                 newer = self._deltas.get_or_make(delta.name, lambda: older.beside(delta.codes, delta.order))
+            approximate = self._approximate(segments)
         return Searchable(
             segments=segments,
             dense=Dense(
                 segments=segments,
                 older=older.telling(on_fallback),
                 newer=None if newer is None else newer.telling(on_fallback),
+                approximate=approximate,
             ),
         )
 
@@ -97,3 +113,21 @@ class SearchableRows:
         dense = DenseIndex(generation.codes, generation.order, self._device, self._product, gathers=self._gathers)
         self._served = dense
         return dense
+
+    def _approximate(self, segments: Segments) -> Approximate | None:
+        if self._narrowing is None:
+            return None
+        delta = segments.delta
+        return Approximate(
+            narrowing=self._narrowing,
+            older=self._signs_of(segments.base),
+            newer=None if delta is None else self._signs_of(delta),
+        )
+
+    def _signs_of(self, generation: Generation) -> Signs:
+        return self._signs.get_or_make(generation.name, lambda: self._take_signs(generation))
+
+    def _take_signs(self, generation: Generation) -> Signs:
+        signs = Signs(generation.codes)
+        self._log.debug("took the signs of a generation", rows=signs.rows, bytes=signs.tiles.nbytes)
+        return signs

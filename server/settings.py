@@ -55,6 +55,15 @@ class Settings(BaseSettings):
     gather_searches: bool = Field(
         True, description="false gives each dense search a pass of its own, also where others wait; same answers"
     )
+    approximate_above: int | None = Field(
+        None,
+        ge=0,
+        description="usable units above which dense search is approximate, and answers say so (`degraded`); never"
+        " unless given",
+    )
+    approximate_oversampling: int = Field(
+        20, ge=1, le=1000, description="units that approximate search scores exactly for each candidate wanted"
+    )
     dense: bool = Field(True, description="false switches the dense channel off; answers say so (`degraded`)")
     lexical: bool = Field(True, description="false switches the lexical channel off; answers say so (`degraded`)")
     reranker: str = Field("late-interaction", description="late-interaction, or the registry name of a cross-encoder")

@@ -65,7 +65,7 @@ def _best(
         unselected=chosen.unselected,
         capped=chosen.capped,
         degraded=degraded(query, outcome, pinned.eligible),
-        parameters=ranker.parameters(request, query),
+        parameters=ranker.parameters(request, query, outcome),
         stats_scope=ranker.stats_scope(pinned),
         layers=LayerDigests(
             policy=view.policy,

@@ -52,6 +52,13 @@ def dense(bench: Bench) -> Measured:
     return compared(run(bench.device, bench.effort))
 
 
+def approximate(bench: Bench) -> Measured:
+    """Vector search that scores some rows only, beside the exact one."""
+    from eval.bench.approximate import run  # noqa: PLC0415 - as the module says
+
+    return compared(run(bench.device, bench.effort))
+
+
 def lexical(bench: Bench) -> Measured:
     """BM25 over what is visible."""
     from eval.bench.lexical import run  # noqa: PLC0415 - as the module says
@@ -120,6 +127,7 @@ SUITES: Mapping[str, Callable[[Bench], Measured]] = {
     "encode": encode,
     "rerank": rerank,
     "dense": dense,
+    "approximate": approximate,
     "lexical": lexical,
     "pack": pack,
     "http": http,

@@ -118,7 +118,7 @@ def test_a_field_that_nobody_assigned_is_part_of_packing() -> None:
 
 def test_every_path_that_is_assigned_leads_somewhere() -> None:
     """So that a field which is renamed does not lose its layer in silence. What only a server states is apart."""
-    stated_by_retrieval = {"strategy.parameters.query", "strategy.parameters.lexical", "strategy.parameters.reranker"}
+    stated_by_retrieval = {f"strategy.parameters.{name}" for name in ("query", "lexical", "dense", "reranker")}
     found = {path for part in divided(RICH).values() for path in part}
 
     assert set(LAYER_OF) - found == stated_by_retrieval

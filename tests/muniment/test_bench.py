@@ -18,7 +18,9 @@ from index.statistics import gather
 from tests.muniment.commands import run
 
 
-@pytest.mark.parametrize(("suite", "comparisons"), [("encode", 2), ("rerank", 1), ("dense", 18), ("http", 2)])
+@pytest.mark.parametrize(
+    ("suite", "comparisons"), [("encode", 2), ("rerank", 1), ("dense", 18), ("approximate", 1), ("http", 2)]
+)
 def test_a_suite_writes_its_figures_with_machine_versions_sizes_and_command(
     suite: str, comparisons: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
