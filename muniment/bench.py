@@ -39,9 +39,6 @@ def run(
     several rounds, how many times as long the peer takes with the least and the most of a round, and the goal where
     there is one. Peers of the suite peers run in environments of their own, which pip makes at the first run. Exit
     status 1 when answers differ.
-    rounds, how many times as long the peer takes with the least and the most of a round, and the goal where there is
-    one. Peers of the suite peers run in environments of their own, which pip makes at the first run. Exit status 1 when
-    answers differ.
 
     Example: muniment bench dense --json dense.json
     """
