@@ -19,7 +19,7 @@ from eval.parity.finding import Finding
 from eval.parity.sizes import SMALL
 from eval.parity.suite import Check
 from eval.parity.tiny_encoder import save_tiny_encoder
-from index import torch_scan
+from index import device_scan, torch_scan
 from index.dense import DenseIndex
 from index.product import Product, choose_product
 from index.ranges import RowRanges
@@ -72,6 +72,7 @@ def test_every_check_holds_on_this_machine_and_is_written_with_machine_and_versi
     assert len(printed) == len(report["findings"]) + 1
     assert {finding["name"] for finding in report["findings"]} >= {
         "dense scores are those of int64 arithmetic",
+        "the search for GPUs gives many scopes at once the rows of int64 arithmetic",
         "every row found is usable, and no other moves it",
         "BM25 scores are those of plain Python",
         "whole answers are the same",
@@ -134,6 +135,16 @@ def test_a_sum_that_is_off_by_one_is_found(prepared: list[DenseCase], monkeypatc
     monkeypatch.setattr(torch_scan, "int8_product", lambda left, right: real(left, right) | 1)
 
     assert not dense.integers(TORCH, prepared).passed
+
+
+@needs_int8
+def test_a_sum_that_is_off_by_one_in_the_search_for_gpus_is_found(
+    prepared: list[DenseCase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = device_scan.pair_products
+    monkeypatch.setattr(device_scan, "pair_products", lambda codes, queries: real(codes, queries) | 1)
+
+    assert not dense.at_once(CPU, prepared).passed
 
 
 def test_ties_in_another_order_are_found(prepared: list[DenseCase], monkeypatch: pytest.MonkeyPatch) -> None:

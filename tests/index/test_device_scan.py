@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from index import device_scan, visible_blocks
+from index import device_scan, torch_scan, visible_blocks
 from index.dense import DenseIndex
 from index.device_scan import DeviceScan
 from index.product import Product, product_self_test
@@ -112,7 +112,7 @@ def test_no_code_outside_a_querys_scope_is_multiplied_with_it(monkeypatch: pytes
     queries[:, 0] = [1, 2, 3, 4]
     scopes = [RowRanges.from_pairs([(1000 * tenant, 1000 * tenant + 970)]) for tenant in range(4)]
     met: set[tuple[int, int]] = set()
-    pairs, matrix = device_scan.pair_products, device_scan.int8_product
+    pairs, matrix = device_scan.pair_products, torch_scan.int8_product
 
     def counting_pairs(rows: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
         for block, query in zip(rows, asked, strict=True):

@@ -23,8 +23,10 @@ from eval.bench.gpu.sizes import Sizes
 from eval.bench.measured import percentile
 from eval.bench.rounds import milliseconds
 from index.dense import DenseIndex
+from index.device_scan import DeviceScan
 from index.ranges import RowRanges
 from index.selection import Ranking
+from index.sharing import shared_rows
 from index.torch_scan import FEWEST_QUERIES, int8_product
 from server.schemas import Channel
 
@@ -34,6 +36,7 @@ MOST_P50_S, MOST_P99_S, LEAST_RATE = 0.005, 0.015, 2000.0
 _COMPARED = 4  # queries whose rows are compared with the CPU's
 _SEED = 43
 _ROUNDS = 7
+_DIVISORS = (1, 2, 4)  # of the tile, as `dense` tries them where memory is short
 _DEPTH = 200
 _QUESTIONS = 64
 
@@ -68,6 +71,7 @@ def _exact(device: torch.device, sizes: Sizes) -> list[Row]:
             read = ranges.count * sizes.dimension
             bound = max(read / bandwidth, read * max(count, FEWEST_QUERIES) / products)
             rows.append(_against(f"{sizes.rows:,} x {sizes.dimension}, {name}, {count} queries", seconds, bound))
+    rows += _tiles(DeviceScan(codes, order, device), reference, queries[: max(sizes.queries)], everything)
     return [*rows, _tenants(index, reference, queries[: sizes.tenants], sizes)]
 
 
@@ -89,6 +93,27 @@ def _against(work: str, seconds: float, bound: float) -> Row:
         is_met=seconds <= WITHIN * bound,
         figures={"seconds": seconds, "bound_s": bound, "ratio": seconds / bound},
     )
+
+
+def _tiles(scan: DeviceScan, reference: DenseIndex, queries: Codes, ranges: RowRanges) -> list[Row]:
+    """What the size of a tile does to the search for GPUs, without what is around it."""
+    few = queries[:_COMPARED]
+    ours = scan.rankings(few, shared_rows([ranges] * len(few)), K, divisor=1)
+    _require_same("on the device alone", ours, reference.topk(few, ranges=ranges, k=K))
+    parts = shared_rows([ranges] * len(queries))
+    rows = []
+    for divisor in _DIVISORS:
+        seconds = _median(lambda divisor=divisor: scan.rankings(queries, parts, K, divisor=divisor))  # type: ignore[misc]  # as above
+        rows.append(
+            Row(
+                work=f"{ranges.count:,} rows, {len(queries)} queries, on the device alone, a tile of 1/{divisor}",
+                goal="",
+                reached=milliseconds(seconds),
+                is_met=None,
+                figures={"divisor": divisor, "seconds": seconds},
+            )
+        )
+    return rows
 
 
 def _tenants(index: DenseIndex, reference: DenseIndex, queries: Codes, sizes: Sizes) -> Row:
