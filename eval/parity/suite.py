@@ -39,6 +39,8 @@ def checks(devices: Sequence[torch.device], sizes: Sizes, *, folder: Path) -> It
         if backend.device.type == "cuda":
             yield Check(name="memory withheld", find=_one(partial(memory.withheld, backend)))
     yield Check(name="lexical scores", find=_one(partial(lexical.integers, sizes)))
+    for device in devices:
+        yield Check(name="lexical scores for GPUs", find=_one(partial(lexical.on_device, device, sizes)))
     yield Check(name="whole answers", find=lambda: [answers.whole(backends, sizes, folder=folder)])
     yield Check(name="faiss and torch in turn", find=_one(partial(libraries.in_turn, backends, sizes)))
     yield Check(name="selectors", find=libraries.selectors)

@@ -75,6 +75,7 @@ def test_every_check_holds_on_this_machine_and_is_written_with_machine_and_versi
         "the search for GPUs gives many scopes at once the rows of int64 arithmetic",
         "every row found is usable, and no other moves it",
         "BM25 scores are those of plain Python",
+        "BM25 scores for GPUs are those of the CPU",
         "whole answers are the same",
         "faiss and torch in one process, in turn, do each other no harm",
         "neighbours change no code",
@@ -207,6 +208,12 @@ def test_a_lexical_score_of_another_rounding_is_found(monkeypatch: pytest.Monkey
     monkeypatch.setattr(plain_bm25, "round", int, raising=False)
 
     assert not lexical.integers(SMALL).passed
+
+
+def test_a_lexical_score_for_gpus_of_another_rounding_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "round", torch.floor)
+
+    assert not lexical.on_device(CPU, SMALL).passed
 
 
 @needs_int8
