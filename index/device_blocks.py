@@ -76,4 +76,4 @@ def sent(arrays: Sequence[Ints], device: torch.device) -> Sequence[torch.Tensor]
 def pinned(array: npt.NDArray[np.generic], device: torch.device) -> torch.Tensor:
     """The array in memory that a GPU reads by itself; as it is where there is none."""
     tensor = torch.from_numpy(array)
-    return tensor.pin_memory() if device.type == "cuda" else tensor
+    return tensor.pin_memory() if device.type == "cuda" and array.size else tensor

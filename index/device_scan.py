@@ -36,12 +36,13 @@ _PRODUCTS_AT_ONCE = 2**27  # int32, 512 MiB, of pairs
 _KEYS_AT_ONCE = 2**26  # int64, 512 MiB
 _MAXIMA = 2**29  # int32, 2 GiB, of blocks that all queries of one pass see
 
+_ALIGNED = 16  # bytes: the product may begin at any row
 _NO_ROW = torch.iinfo(torch.int64).min  # a key below that of any row
 _LOWEST = torch.iinfo(torch.int32).min
 
 
 class Placed(NamedTuple):
-    """On the device. codes: (n, d) int8, d rounded up to a multiple of 8 by zeros. order: (n,) int32."""
+    """On the device. codes: (n, d) int8, d rounded up to a multiple of 16 by zeros. order: (n,) int32."""
 
     codes: torch.Tensor
     order: torch.Tensor
@@ -69,7 +70,7 @@ class DeviceScan:
         """Codes and order on the device. Raises torch.OutOfMemoryError where it has no room for them."""
         with self._placing:
             if self._placed is None:
-                codes = pad(on(self._codes, self._device), (0, -self._codes.shape[1] % 8))
+                codes = pad(on(self._codes, self._device), (0, -self._codes.shape[1] % _ALIGNED))
                 self._placed = Placed(codes, on(self._order, self._device))
             return self._placed
 
