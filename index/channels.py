@@ -15,6 +15,7 @@ from index import lexical
 from index.approximate import Approximation, Narrowing, Signs
 from index.bm25 import Formula
 from index.dense import DenseIndex
+from index.device_lexical import LargeScopes
 from index.ranges import RowRanges
 from index.segments import Part, Segments
 from index.selection import Ranking
@@ -34,20 +35,28 @@ def count(segments: Segments, ranges: RowRanges, *, formula: Formula) -> ScopeSt
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lexical:
-    """One query's words over one scope. Made by `read`."""
+    """One query's words over one scope. Made by `read`. large: where large scopes of the published generation are
+    searched, None for the CPU."""
 
     segments: Segments
     parts: tuple[Part, ...]
     weights: lexical.QueryWeights
+    large: LargeScopes | None
 
     @classmethod
     def read(
-        cls, segments: Segments, statistics: ScopeStatistics, terms: Sequence[str], *, ranges: RowRanges
+        cls,
+        segments: Segments,
+        statistics: ScopeStatistics,
+        terms: Sequence[str],
+        *,
+        ranges: RowRanges,
+        large: LargeScopes | None = None,
     ) -> "Lexical":
         """Weigh `terms` over `ranges`. Statistics of other ranges are refused with ValueError."""
         parts = tuple(segments.split(ranges))
         weights = lexical.weigh([_counted(part) for part in parts], statistics, terms, ranges=ranges)
-        return cls(segments=segments, parts=parts, weights=weights)
+        return cls(segments=segments, parts=parts, weights=weights, large=large)
 
     def score(self) -> Ranking:
         """Every hit, in row order."""
@@ -61,9 +70,18 @@ class Lexical:
         """The first `k` hits: score descending, then identity."""
         found = []
         for part in self.parts:
-            best = lexical.topk_weighed(_counted(part), self.weights, order=part.generation.order, k=k)
+            best = self._on_device(part, k)
+            if best is None:
+                best = lexical.topk_weighed(_counted(part), self.weights, order=part.generation.order, k=k)
             found.append(_shifted(best, part))
         return self.segments.best(found, k)
+
+    def _on_device(self, part: Part, k: int) -> Ranking | None:
+        """The first `k` hits of the part, or None where it is for the CPU to find them."""
+        if self.large is None or part.generation is not self.segments.base or k < 1:
+            return None
+        weighing = lexical.weighing_of(_counted(part), self.weights)
+        return None if weighing is None else self.large.topk(weighing, part.ranges, k=k)
 
     def score_rows(self, rows: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """The scores of `rows` (any order, none twice, all in the ranges) and which are hits, both (len(rows),)."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 
 from index.compiled_scan import CompiledScan
+from index.device_scan import DeviceScan
 from index.faiss_scan import FaissScan
 from index.gathering import Gathering
 from index.product import DIMENSIONS, LARGEST_CODE, Product, choose_product
@@ -116,10 +117,17 @@ class DenseIndex:
     def _hold(self, codes: Codes, order: npt.NDArray[np.int32]) -> None:
         self._codes, self._order = codes, order
         self._gathering = Gathering(self._answer, most=MOST_GATHERED)
-        self._many = self._scan(self._product, self._device)
-        self._loop = self._scan(self._few, self._device) if self._few is not self._product else self._many
+        self._scans: tuple[_Scan, _Scan] | DeviceScan
+        self._placing: _Scan | DeviceScan
+        if self._device.type == "cuda":
+            self._check_dimension(self._product)
+            self._scans = self._placing = DeviceScan(codes, order, self._device)
+        else:
+            many = self._scan(self._product, self._device)
+            few = self._scan(self._few, self._device) if self._few is not self._product else many
+            self._scans, self._placing = (few, many), many
         with suppress(torch.OutOfMemoryError):  # each call tries again
-            self._many.place()
+            self._placing.place()
 
     @property
     def product(self) -> Product:
@@ -193,12 +201,12 @@ class DenseIndex:
         device again."""
         for divisor in _DIVISORS:
             try:
-                return self._ranked((self._loop, self._many), queries, parts, k, divisor)
+                return self._ranked(self._scans, queries, parts, k, divisor)
             except torch.OutOfMemoryError:
                 pass
             # Outside the except: its traceback would hold the tensors that must go before less is tried.
             torch.cuda.empty_cache()
-            if not self._many.is_placed:
+            if not self._placing.is_placed:
                 break
         if on_fallback is not None:
             on_fallback()
@@ -206,9 +214,11 @@ class DenseIndex:
         return self._ranked(on_cpu, queries, parts, k, 1)
 
     def _ranked(
-        self, scans: tuple[_Scan, _Scan], queries: Codes, parts: Sequence[Shared], k: int, divisor: int
+        self, scans: tuple[_Scan, _Scan] | DeviceScan, queries: Codes, parts: Sequence[Shared], k: int, divisor: int
     ) -> list[Ranking]:
-        """scans: for rows that few of the queries see, and for those that many do."""
+        """scans: for rows that few of the queries see, and for those that many do; or one for all."""
+        if isinstance(scans, DeviceScan):
+            return scans.rankings(queries, parts, k, divisor=divisor)
         shortlist = Shortlist(queries=len(queries), k=k, order=self._order)
         few: list[Shared] = []
         many: list[Shared] = []
@@ -221,10 +231,7 @@ class DenseIndex:
         return shortlist.rankings()
 
     def _scan(self, product: Product, device: torch.device) -> _Scan:
-        if not 1 <= self._codes.shape[1] <= DIMENSIONS[product]:
-            raise ValueError(
-                f"{product} is exact for 1 to {DIMENSIONS[product]} dimensions, got {self._codes.shape[1]}"
-            )
+        self._check_dimension(product)
         match product:
             case Product.TORCH:
                 return TorchScan(self._codes, device)
@@ -232,6 +239,12 @@ class DenseIndex:
                 return FaissScan(self._codes)
             case _:
                 return CompiledScan(self._codes, self._order, self._workers)
+
+    def _check_dimension(self, product: Product) -> None:
+        if not 1 <= self._codes.shape[1] <= DIMENSIONS[product]:
+            raise ValueError(
+                f"{product} is exact for 1 to {DIMENSIONS[product]} dimensions, got {self._codes.shape[1]}"
+            )
 
     def _check_asked(self, queries: Codes, scopes: Sequence[RowRanges], k: int) -> None:
         self._check(queries)

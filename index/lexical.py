@@ -137,7 +137,7 @@ def score_weighed(part: Counted, weights: QueryWeights) -> Ranking:
 
 def topk_weighed(part: Counted, weights: QueryWeights, *, order: SmallInts, k: int) -> Ranking:
     """As `topk`, over one part of what the weights are for, in its own rows."""
-    weighing = _weighing(part, weights)
+    weighing = weighing_of(part, weights)
     best = room_for(0 if weighing is None else max(min(k, part.ranges.count), 0))
     if weighing is None or not best.scores.size:
         return Ranking(rows=best.rows, scores=best.scores)
@@ -172,7 +172,7 @@ def _sums(part: Counted, weights: QueryWeights, *, wanted: RowRanges) -> tuple[I
     """(wanted.count,) int64: the score of each wanted row in order, or UNMATCHED; and the places of those with one,
     (hits,) int64 in no order."""
     sums = np.full(wanted.count, UNMATCHED, dtype=np.int64)
-    weighing = _weighing(part, weights)
+    weighing = weighing_of(part, weights)
     if weighing is None:
         return sums, np.empty(0, dtype=np.int64)
     numbers, offsets = weighing.terms.numbers, part.postings.offsets
@@ -181,7 +181,7 @@ def _sums(part: Counted, weights: QueryWeights, *, wanted: RowRanges) -> tuple[I
     return sums, found.hits[: _add_weights(weighing, wanted.edges, found)]
 
 
-def _weighing(part: Counted, weights: QueryWeights) -> Weighing | None:
+def weighing_of(part: Counted, weights: QueryWeights) -> Weighing | None:
     """What the postings of the part add; None where its generation holds no term of the query."""
     postings = part.postings
     found = [postings.terms.get(term, _NOT_HELD) for term in weights.terms]

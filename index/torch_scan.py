@@ -1,8 +1,9 @@
-"""Which rows score best by torch's int8 product, on a CPU or on CUDA?
+"""Which rows score best by torch's int8 product, where scores stay in a CPU's cache?
 
-The same code on every device: tiles of rows by `torch._int_mm`, whose sums are int32 and exact (R10) where the
-self-test of `dense` holds. Useful for `dense` alone, which decides what happens when the device has no memory left:
-here that is an error, and nothing that was made for the call outlives it.
+Tiles of rows by `torch._int_mm`, whose sums are int32 and exact (R10) where the self-test of `dense` holds. It runs on
+CUDA too, but there `device_scan` serves: this one waits for the device after every tile. Useful for `dense` alone,
+which decides what happens when the device has no memory left: here that is an error, and nothing that was made for the
+call outlives it.
 """
 
 from collections.abc import Sequence

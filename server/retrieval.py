@@ -178,7 +178,7 @@ class _Scope:
         return self.searchable.segments
 
     def lexical(self, terms: Sequence[str]) -> Lexical:
-        return Lexical.read(self.segments, self.statistics, terms, ranges=self.ranges)
+        return Lexical.read(self.segments, self.statistics, terms, ranges=self.ranges, large=self.searchable.large)
 
     def dense(self, code: Codes, depth: int) -> Ranking:
         return self.searchable.dense.topk(code, ranges=self.ranges, k=depth)

@@ -15,6 +15,7 @@ from index.approximate import Approximation, Narrowing, Signs
 from index.bm25 import Formula
 from index.channels import Approximate, Dense, count
 from index.dense import DenseIndex
+from index.device_lexical import DeviceLexical, LargeScopes
 from index.generation import Generation
 from index.product import Product
 from index.ranges import RowRanges
@@ -24,16 +25,18 @@ from index.statistics import ScopeStatistics
 
 SCOPES_KEPT = 256  # statistics of the most recently used scopes; a few numbers each
 NO_MEMORY = "dense scores on the CPU: the device had no memory left"
+NO_MEMORY_FOR_WORDS = "lexical scores on the CPU: the device had no memory left"
 NO_PRODUCT = "many dense queries at once by faiss: the int8 product is not exact on this processor"
 GENERATIONS_KEPT = 2  # of each kind: the current one, and the one that requests under way may still read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searchable:
-    """One row space, as the channels search it."""
+    """One row space, as the channels search it. large: where words are looked up in large scopes, None for the CPU."""
 
     segments: Segments
     dense: Dense
+    large: LargeScopes | None
 
 
 class SearchableRows:
@@ -59,6 +62,7 @@ class SearchableRows:
         self._making = threading.Lock()
         self._served: DenseIndex | None = None
         self._published: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
+        self._postings: Recent[str, DeviceLexical | None] = Recent(GENERATIONS_KEPT)
         self._deltas: Recent[str, DenseIndex] = Recent(GENERATIONS_KEPT)
         self._signs: Recent[str, Signs] = Recent(2 * GENERATIONS_KEPT)
         self._statistics: Recent[tuple[str, str], ScopeStatistics] = Recent(SCOPES_KEPT)
@@ -74,9 +78,14 @@ class SearchableRows:
             self._log.warning("the device had no memory left: dense scores on the CPU")
             fell_back(NO_MEMORY)
 
+        def on_fallback_for_words() -> None:
+            self._log.warning("the device had no memory left: lexical scores on the CPU")
+            fell_back(NO_MEMORY_FOR_WORDS)
+
         base, delta = segments.base, segments.delta
         with self._making:
             older = self._published.get_or_make(base.name, lambda: self._make(base))
+            postings = self._postings.get_or_make(base.name, lambda: self._make_postings(base))
             newer = None
             if delta is not None:
                 newer = self._deltas.get_or_make(delta.name, lambda: older.beside(delta.codes, delta.order))
@@ -89,6 +98,7 @@ class SearchableRows:
                 newer=None if newer is None else newer.telling(on_fallback),
                 approximate=approximate,
             ),
+            large=None if postings is None else LargeScopes(scan=postings, on_fallback=on_fallback_for_words),
         )
 
     def statistics(self, segments: Segments, ranges: RowRanges) -> ScopeStatistics:
@@ -131,3 +141,9 @@ class SearchableRows:
         signs = Signs(generation.codes)
         self._log.debug("took the signs of a generation", rows=signs.rows, bytes=signs.tiles.nbytes)
         return signs
+
+    def _make_postings(self, generation: Generation) -> DeviceLexical | None:
+        """For a GPU, to which they are copied by the first large search; on a CPU there is nothing to make."""
+        if self._device.type != "cuda":
+            return None
+        return DeviceLexical(generation.postings, generation.lengths, generation.order, self._device)

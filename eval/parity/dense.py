@@ -14,8 +14,10 @@ from eval.parity.dense_cases import DenseCase
 from eval.parity.finding import Finding
 from eval.parity.sizes import Sizes
 from index.dense import DenseIndex
+from index.device_scan import DeviceScan
 from index.product import Product, faiss_self_test, product_self_test
 from index.ranges import RowRanges
+from index.sharing import shared_rows
 
 _CPU = torch.device("cpu")
 _DIMENSION = 64  # of the rows that scopes are cut from
@@ -76,6 +78,28 @@ def integers(backend: Backend, prepared: Sequence[DenseCase]) -> Finding:
             "differing": differing,
             "digest": f"sha256:{seen.hexdigest()}",
         },
+    )
+
+
+def at_once(device: torch.device, prepared: Sequence[DenseCase]) -> Finding:
+    """The search that serves on a GPU finds, in one call, for queries each of which has another scope, the rows and
+    scores of int64 arithmetic. It runs on a CPU too."""
+    compared = differing = 0
+    for case in prepared:
+        scan, scopes = DeviceScan(case.codes, case.order, device), list(case.scopes.values())
+        each = [scopes[query % len(scopes)] for query in range(len(case.queries))]
+        for asked, ks in ((each, case.ks[:3]), ([scopes[0]] * len(each), case.ks[:1])):
+            for k in ks:
+                found = scan.rankings(case.queries, shared_rows(asked), k, divisor=1)
+                for query, (ranges, ranking) in enumerate(zip(asked, found, strict=True)):
+                    rows, scores = case.expected(query, ranges, k)
+                    compared += 1
+                    differing += not (np.array_equal(ranking.rows, rows) and np.array_equal(ranking.scores, scores))
+    return Finding(
+        name="the search for GPUs gives many scopes at once the rows of int64 arithmetic",
+        place=device.type,
+        passed=differing == 0 and compared > 0,
+        figures={"rankings": compared, "differing": differing},
     )
 
 

@@ -1,6 +1,6 @@
 """Are BM25 scores the same integers in compiled loops and in plain Python, whole and in two generations?
 
-R9 and R11. They are computed on the CPU, also beside a GPU.
+R9 and R11. Beside a GPU large scopes are scored there: the same integers.
 """
 
 import hashlib
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from eval.parity.dense_cases import scopes
 from eval.parity.finding import Finding
@@ -15,6 +16,7 @@ from eval.parity.plain_bm25 import PlainBm25
 from eval.parity.sizes import Sizes
 from index import lexical
 from index.bm25 import DEFAULTS
+from index.device_lexical import DeviceLexical
 from index.postings import Postings, build_postings
 from index.ranges import RowRanges
 from index.statistics import Counted, gather, gather_all
@@ -71,6 +73,36 @@ def integers(sizes: Sizes) -> Finding:
             "differing": differing,
             "digest": f"sha256:{seen.hexdigest()}",
         },
+    )
+
+
+def on_device(device: torch.device, sizes: Sizes) -> Finding:
+    """The first k hits found by torch on a device are those of the compiled loops on the CPU, scores too."""
+    texts, queries = _drawn(sizes.units)
+    order = np.random.default_rng(37).permutation(sizes.units).astype(np.int32)
+    postings, lengths = build_postings(texts)
+    scan = DeviceLexical(postings, lengths, order, device)
+    rankings = scored = differing = 0
+    for formula in DEFAULTS.values():
+        for ranges in scopes(sizes.units).values():
+            part = Counted(postings, lengths, ranges)
+            statistics = gather(postings, lengths, ranges=ranges, formula=formula)
+            for query in queries:
+                weights = lexical.weigh([part], statistics, query, ranges=ranges)
+                weighing = lexical.weighing_of(part, weights)
+                if weighing is None:
+                    continue
+                expected = lexical.topk_weighed(part, weights, order=order, k=_K)
+                found = scan.topk(weighing, ranges, k=_K)
+                differing += not (
+                    np.array_equal(found.rows, expected.rows) and np.array_equal(found.scores, expected.scores)
+                )
+                rankings, scored = rankings + 1, scored + len(expected.rows)
+    return Finding(
+        name="BM25 scores for GPUs are those of the CPU",
+        place=device.type,
+        passed=differing == 0 and scored > 0,
+        figures={"rankings": rankings, "scores": scored, "differing": differing},
     )
 
 

@@ -1,6 +1,6 @@
 """What happens to an answer when the device has no memory left, and afterwards?
 
-The shortage is made: the int8 product raises what a full device raises, so that the same check runs
+The shortage is made: the int8 products raise what a full device raises, so that the same check runs
 anywhere. On CUDA memory is withheld for real besides.
 """
 
@@ -16,7 +16,7 @@ import torch
 from eval.parity.dense import Backend
 from eval.parity.finding import Finding
 from eval.parity.sizes import Sizes
-from index import torch_scan
+from index import device_scan, torch_scan
 from index.dense import DenseIndex
 from index.ranges import RowRanges
 from index.selection import Ranking
@@ -104,18 +104,25 @@ def _little_memory() -> Iterator[None]:
 
 @contextmanager
 def _full(times: int, keep: Callable[["weakref.ref[torch.Tensor]"], None]) -> Iterator[None]:
-    """For the next `times` calls the int8 product finds no room. `keep` gets weak references to what it was given."""
-    real, remaining = torch_scan.int8_product, [times]
+    """For the next `times` calls the int8 products find no room. `keep` gets weak references to what they get."""
+    remaining = [times]
 
-    def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        if remaining[0]:
-            remaining[0] -= 1
-            for tensor in (left, right):
-                keep(weakref.ref(tensor))
-            raise torch.OutOfMemoryError("made by the parity suite")
-        return real(left, right)
+    def scarce(real: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
+        def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+            if remaining[0]:
+                remaining[0] -= 1
+                for tensor in (left, right):
+                    keep(weakref.ref(tensor))
+                raise torch.OutOfMemoryError("made by the parity suite")
+            return real(left, right)
 
-    with mock.patch.object(torch_scan, "int8_product", product):
+        return product
+
+    matrix, pairs = scarce(torch_scan.int8_product), scarce(device_scan.pair_products)
+    with (
+        mock.patch.object(torch_scan, "int8_product", matrix),
+        mock.patch.multiple(device_scan, int8_product=matrix, pair_products=pairs),
+    ):
         yield
 
 

@@ -31,7 +31,7 @@ def checks(devices: Sequence[torch.device], sizes: Sizes, *, folder: Path) -> It
     """
     backends = dense.backends(devices)
     yield Check(name="exact products", find=lambda: [_exact(device, backends) for device in devices])
-    yield Check(name="dense scores", find=lambda: _dense_scores(backends, sizes))
+    yield Check(name="dense scores", find=lambda: _dense_scores(backends, devices, sizes))
     for backend in backends:
         yield Check(name="usable rows", find=_one(partial(dense.usable, backend, sizes)))
         if backend.product is Product.TORCH:
@@ -39,6 +39,8 @@ def checks(devices: Sequence[torch.device], sizes: Sizes, *, folder: Path) -> It
         if backend.device.type == "cuda":
             yield Check(name="memory withheld", find=_one(partial(memory.withheld, backend)))
     yield Check(name="lexical scores", find=_one(partial(lexical.integers, sizes)))
+    for device in devices:
+        yield Check(name="lexical scores for GPUs", find=_one(partial(lexical.on_device, device, sizes)))
     yield Check(name="whole answers", find=lambda: [answers.whole(backends, sizes, folder=folder)])
     yield Check(name="faiss and torch in turn", find=_one(partial(libraries.in_turn, backends, sizes)))
     yield Check(name="selectors", find=libraries.selectors)
@@ -52,10 +54,12 @@ def _one(find: Callable[[], Finding]) -> Callable[[], list[Finding]]:
     return lambda: [find()]
 
 
-def _dense_scores(backends: Sequence[dense.Backend], sizes: Sizes) -> list[Finding]:
+def _dense_scores(backends: Sequence[dense.Backend], devices: Sequence[torch.device], sizes: Sizes) -> list[Finding]:
     prepared = list(cases(sizes))
     scores = [dense.integers(backend, prepared) for backend in backends]
-    return [*scores, _agreeing(scores)]
+    exact = {backend.device for backend in backends if backend.product is Product.TORCH}
+    many = [dense.at_once(device, prepared) for device in devices if device in exact]
+    return [*scores, _agreeing(scores), *many]
 
 
 def _exact(device: torch.device, backends: Sequence[dense.Backend]) -> Finding:

@@ -19,7 +19,7 @@ from eval.parity.finding import Finding
 from eval.parity.sizes import SMALL
 from eval.parity.suite import Check
 from eval.parity.tiny_encoder import save_tiny_encoder
-from index import torch_scan
+from index import device_scan, torch_scan
 from index.dense import DenseIndex
 from index.product import Product, choose_product
 from index.ranges import RowRanges
@@ -72,8 +72,10 @@ def test_every_check_holds_on_this_machine_and_is_written_with_machine_and_versi
     assert len(printed) == len(report["findings"]) + 1
     assert {finding["name"] for finding in report["findings"]} >= {
         "dense scores are those of int64 arithmetic",
+        "the search for GPUs gives many scopes at once the rows of int64 arithmetic",
         "every row found is usable, and no other moves it",
         "BM25 scores are those of plain Python",
+        "BM25 scores for GPUs are those of the CPU",
         "whole answers are the same",
         "faiss and torch in one process, in turn, do each other no harm",
         "neighbours change no code",
@@ -136,6 +138,16 @@ def test_a_sum_that_is_off_by_one_is_found(prepared: list[DenseCase], monkeypatc
     assert not dense.integers(TORCH, prepared).passed
 
 
+@needs_int8
+def test_a_sum_that_is_off_by_one_in_the_search_for_gpus_is_found(
+    prepared: list[DenseCase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = device_scan.pair_products
+    monkeypatch.setattr(device_scan, "pair_products", lambda codes, queries: real(codes, queries) | 1)
+
+    assert not dense.at_once(CPU, prepared).passed
+
+
 def test_ties_in_another_order_are_found(prepared: list[DenseCase], monkeypatch: pytest.MonkeyPatch) -> None:
     def by_row(found: Ranking) -> Ranking:
         best = np.lexsort((found.rows, -found.scores))
@@ -196,6 +208,12 @@ def test_a_lexical_score_of_another_rounding_is_found(monkeypatch: pytest.Monkey
     monkeypatch.setattr(plain_bm25, "round", int, raising=False)
 
     assert not lexical.integers(SMALL).passed
+
+
+def test_a_lexical_score_for_gpus_of_another_rounding_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "round", torch.floor)
+
+    assert not lexical.on_device(CPU, SMALL).passed
 
 
 @needs_int8

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 import torch
 
-from index import dense, torch_scan
+from index import dense, device_lexical, torch_scan
 from index.catalog import Catalog
+from index.device_lexical import DeviceLexical
+from index.generation import Generation
 from index.product import Product, product_self_test
 from server.parsing import parse
 from server.pipeline import Pipeline
 from server.schemas import PacketRequest, SearchRequest
-from server.searchable import NO_MEMORY, NO_PRODUCT
+from server.searchable import NO_MEMORY, NO_MEMORY_FOR_WORDS, NO_PRODUCT, SearchableRows
 from tests.worlds import arrive, build, pipeline_over, principal, record
 
 ANYONE = principal(None)
@@ -107,6 +109,52 @@ def test_a_device_that_had_no_room_for_the_proof_is_stated_in_every_answer(
     monkeypatch.setattr(pipeline._rows, "_device", torch.device("cuda"))
 
     assert search(pipeline) == (expected, NO_MEMORY)
+
+
+def words_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on CUDA, with tensors of the CPU, and every scope is a large one."""
+
+    def make(self: SearchableRows, generation: Generation) -> DeviceLexical:
+        return DeviceLexical(generation.postings, generation.lengths, generation.order, CPU)
+
+    monkeypatch.setattr(SearchableRows, "_make_postings", make)
+    monkeypatch.setattr(device_lexical, "LARGE_SCOPE", 1)
+
+
+def test_words_looked_up_on_a_device_give_the_answer_of_the_cpu(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R9. Rows of the delta are the CPU's."""
+    expected = search(pipeline_over(catalog), channel="lexical")
+    weighed: list[int] = []
+    real = device_lexical._weights
+
+    def counting(*some: Any, **arrays: Any) -> torch.Tensor:
+        weighed.append(1)
+        return real(*some, **arrays)
+
+    words_on_a_device(monkeypatch)
+    monkeypatch.setattr(device_lexical, "_weights", counting)
+    assert search(pipeline_over(catalog), channel="lexical") == expected
+    assert len(expected[0]["hits"]) == 2
+    assert weighed == [1]
+
+
+def test_words_that_the_cpu_looked_up_for_a_full_device_say_so_in_run(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R15; the next answer is the device's again."""
+    words_on_a_device(monkeypatch)
+    pipeline = pipeline_over(catalog)
+    expected = search(pipeline, channel="lexical")
+
+    def full(*_: object, **__: object) -> torch.Tensor:
+        raise torch.OutOfMemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(device_lexical, "_weights", full)
+        assert search(pipeline, channel="lexical") == (expected[0], NO_MEMORY_FOR_WORDS)
+    assert search(pipeline, channel="lexical") == expected
 
 
 def test_faiss_in_place_of_a_product_that_is_not_exact_is_stated_in_every_answer(

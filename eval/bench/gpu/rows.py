@@ -7,7 +7,7 @@ whichever is longer; both rates are measured on the spot. What it finds is compa
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,15 +17,18 @@ import torch
 
 from eval.bench.drawn_rows import caller_rows, publish_drawn, questions
 from eval.bench.errors import AnswersDiffer
-from eval.bench.generations import Searched, open_rows, recipe_of
+from eval.bench.generations import Asked, Searched, open_rows, recipe_of
 from eval.bench.gpu.parts import Part, Row
 from eval.bench.gpu.sizes import Sizes
 from eval.bench.measured import percentile
 from eval.bench.rounds import milliseconds
 from index.dense import DenseIndex
+from index.device_scan import DeviceScan
 from index.ranges import RowRanges
 from index.selection import Ranking
+from index.sharing import shared_rows
 from index.torch_scan import FEWEST_QUERIES, int8_product
+from server.retrieval import Outcome
 from server.schemas import Channel
 
 K = 100
@@ -34,8 +37,10 @@ MOST_P50_S, MOST_P99_S, LEAST_RATE = 0.005, 0.015, 2000.0
 _COMPARED = 4  # queries whose rows are compared with the CPU's
 _SEED = 43
 _ROUNDS = 7
+_DIVISORS = (1, 2, 4)  # of the tile, as `dense` tries them where memory is short
 _DEPTH = 200
 _QUESTIONS = 64
+_PARTS = (8, 1)  # of all units, visible where words alone are looked up
 
 Codes = npt.NDArray[np.int8]
 
@@ -68,6 +73,7 @@ def _exact(device: torch.device, sizes: Sizes) -> list[Row]:
             read = ranges.count * sizes.dimension
             bound = max(read / bandwidth, read * max(count, FEWEST_QUERIES) / products)
             rows.append(_against(f"{sizes.rows:,} x {sizes.dimension}, {name}, {count} queries", seconds, bound))
+    rows += _tiles(DeviceScan(codes, order, device), reference, queries[: max(sizes.queries)], everything)
     return [*rows, _tenants(index, reference, queries[: sizes.tenants], sizes)]
 
 
@@ -89,6 +95,27 @@ def _against(work: str, seconds: float, bound: float) -> Row:
         is_met=seconds <= WITHIN * bound,
         figures={"seconds": seconds, "bound_s": bound, "ratio": seconds / bound},
     )
+
+
+def _tiles(scan: DeviceScan, reference: DenseIndex, queries: Codes, ranges: RowRanges) -> list[Row]:
+    """What the size of a tile does to the search for GPUs, without what is around it."""
+    few = queries[:_COMPARED]
+    ours = scan.rankings(few, shared_rows([ranges] * len(few)), K, divisor=1)
+    _require_same("on the device alone", ours, reference.topk(few, ranges=ranges, k=K))
+    parts = shared_rows([ranges] * len(queries))
+    rows = []
+    for divisor in _DIVISORS:
+        seconds = _median(lambda divisor=divisor: scan.rankings(queries, parts, K, divisor=divisor))  # type: ignore[misc]  # as above
+        rows.append(
+            Row(
+                work=f"{ranges.count:,} rows, {len(queries)} queries, on the device alone, a tile of 1/{divisor}",
+                goal="",
+                reached=milliseconds(seconds),
+                is_met=None,
+                figures={"divisor": divisor, "seconds": seconds},
+            )
+        )
+    return rows
 
 
 def _tenants(index: DenseIndex, reference: DenseIndex, queries: Codes, sizes: Sizes) -> Row:
@@ -141,8 +168,28 @@ def _hybrid(device: torch.device, sizes: Sizes, folder: Path) -> list[Row]:
             reached=f"p50 {milliseconds(p50)}, p99 {milliseconds(p99)} at {rate:,.0f} queries/s",
             is_met=p50 <= MOST_P50_S and p99 <= MOST_P99_S and rate >= LEAST_RATE,
             figures={"p50_s": p50, "p99_s": p99, "queries_per_s": rate},
-        )
+        ),
+        *(_words(searched, reference, asked[:_COMPARED], sizes.units, part) for part in _PARTS),
     ]
+
+
+def _words(searched: Searched, reference: Searched, asked: Sequence[Asked], units: int, part: int) -> Row:
+    """BM25 over so large a scope that a GPU does it, beside this machine's CPU."""
+    eligible = searched.eligible(caller_rows(units, units // part))
+
+    def ask(side: Searched) -> list[Outcome]:
+        return [side.ask(query, Channel.LEXICAL, eligible=eligible, depth=_DEPTH) for query in asked]
+
+    if ask(searched) != ask(reference):
+        raise AnswersDiffer("lexical search", "the CPU gives another answer")
+    ours, theirs = (_median(lambda side=side: ask(side)) / len(asked) for side in (searched, reference))  # type: ignore[misc]  # bound now
+    return Row(
+        work=f"words, {eligible.ranges.count:,} of {units:,} units visible, one query",
+        goal="",
+        reached=f"{milliseconds(ours)} and by the CPU {milliseconds(theirs)}",
+        is_met=None,
+        figures={"ours_s": ours, "cpu_s": theirs, "visible": eligible.ranges.count},
+    )
 
 
 @contextmanager

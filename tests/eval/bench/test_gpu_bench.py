@@ -73,6 +73,7 @@ def test_exact_search_has_a_row_for_the_device_for_each_batch_and_for_tenants(tm
         "this device (cpu)",
         "640 x 16",
         "640 x 16",
+        *["640 rows"] * 3,
         "4 queries of as many tenants",
     ]
     ratios = [
