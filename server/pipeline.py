@@ -41,6 +41,7 @@ from server.settings import Settings
 from server.timing import Stopwatch
 from server.views import Views
 
+WARM_UP = "warm up"
 Answer = dict[str, Json]
 """An HTTP body, `run` included."""
 
@@ -88,18 +89,19 @@ class Pipeline:
             product=settings.dense_product.value,
             gathers=settings.gather_searches,
         )
-        queries = QueryReader(
+        self._queries = QueryReader(
             recipe,
             encoder=encoder,
             encoder_trouble=encoder_trouble,
             analyzer=analyzer,
             lexical=settings.lexical,
             max_terms=settings.max_query_terms,
+            gathers=settings.gather_queries,
         )
         self.ranker = Ranker(
             recipe,
             rows=self._rows,
-            queries=queries,
+            queries=self._queries,
             reranker=reranker,
             rerank_depth=settings.rerank_depth,
             views=self._views,
@@ -126,6 +128,7 @@ class Pipeline:
             requests,
             principal,
             authority=self._authority,
+            ahead=lambda texts: self._queries.read_ahead(texts, asker=(principal.namespace, principal.sub)),
             searcher=lambda request: self._searcher(request, principal, watch=self._stopwatch(), told=told),
             run=lambda searcher: self._run(searcher.watch),
         )
@@ -208,7 +211,8 @@ class Pipeline:
         lexical.prepare()
         compiled_scan.prepare()
         nobody = Principal(sub="warm-up", tenant=None)
-        self.search(SearchRequest(query="warm up"), nobody)
+        self.search(SearchRequest(query=WARM_UP), nobody)
+        self._queries.warm_up(WARM_UP)
 
     def check_query(self, query: str) -> None:
         """Raise Invalid for a query that is too long."""

@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     gather_searches: bool = Field(
         True, description="false gives each dense search a pass of its own, also where others wait; same answers"
     )
+    gather_queries: bool = Field(
+        True, description="false encodes each query in a pass of its own, also where others wait; same answers"
+    )
     dense: bool = Field(True, description="false switches the dense channel off; answers say so (`degraded`)")
     lexical: bool = Field(True, description="false switches the lexical channel off; answers say so (`degraded`)")
     reranker: str = Field("late-interaction", description="late-interaction, or the registry name of a cross-encoder")
