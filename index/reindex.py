@@ -57,9 +57,6 @@ class Encoder(Protocol):
     def encode_documents(self, texts: Sequence[str]) -> npt.NDArray[np.int8]:
         """(len(texts), dimension) int8, in the order given. Puts the document prompt in front."""
 
-    def encode_query(self, text: str) -> npt.NDArray[np.int8]:
-        """(dimension,) int8. Puts the query prompt in front."""
-
 
 class Stage(StrEnum):
     """What a reindex is busy with."""

@@ -113,9 +113,6 @@ class _NoEncoder:
     def encode_documents(self, texts: Sequence[str]) -> npt.NDArray[np.int8]:  # noqa: ARG002 - as the protocol has it
         raise AssertionError("every code of the published part was copied")
 
-    def encode_query(self, text: str) -> npt.NDArray[np.int8]:  # noqa: ARG002 - as the protocol has it
-        raise AssertionError("a reindex encodes no query")
-
 
 class _Taken:
     """Reads revisions as they came in, and remembers which of them there were and which are revoked by now."""

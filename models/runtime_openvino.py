@@ -1,11 +1,14 @@
 """How does a network run on OpenVINO, on a CPU, in float32?
 
-Rows go one by one, so that neighbours cannot matter (R10): on two AVX-512 cores batches of 8 or 32 rows are no faster
-(7.7k to 8.2k tokens/s at 224 tokens each way). One row that somebody waits for runs on all cores, of many rows each on
-a core of its own. Where the two do not give the same bits, rows go one after the other.
+One row that somebody waits for runs on all cores, and so do a few short ones in one pass; of many rows each core takes
+one, or one pass of short ones. A row gets the bits that it gets alone (R10): where a probe of any such way gets others,
+that way is not taken. Longer rows do not share: on two AVX-512 cores batches of 8 or 32 rows of 224 tokens are no
+faster than one at a time (7.7k to 8.2k tokens/s).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -18,6 +21,7 @@ from models.exported import MODEL_FILE, exported_folder, verifies
 from models.openvino_import import import_openvino
 from models.openvino_rows import RowsAtOnce
 from models.runtime import VECTORS, Network, TokenBatch, openvino_name, torch_name
+from models.short_rows import LENGTHS, most_rows, passes, together
 
 # Queries are short. A network compiled for one row of 16 or 32 tokens answers in 2.8 ms where the one with free shapes
 # takes 3.7, for 50 MB each; longer rows gain nothing.
@@ -26,6 +30,16 @@ _FREE = 0
 _PRECISION = "f32"
 _PROBES = (16, 32, 48, 96, 160, 256)  # tokens of the rows that must have the same bits both ways
 _PROBE_IDS = 8  # every vocabulary has as many
+
+_Outputs = list[NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proven:
+    """What gives each row the bits that it gets alone. at_once: many passes at once. shares: short rows in a pass."""
+
+    at_once: RowsAtOnce | None
+    shares: bool
 
 
 class OpenvinoRuntime:
@@ -47,8 +61,7 @@ class OpenvinoRuntime:
         self._window = network.window
         self._requests: dict[int, Any] = {}  # OpenVINO has no types
         self._lock = Lock()
-        self._at_once: RowsAtOnce | None = None
-        self._is_probed = False
+        self._proven: _Proven | None = None
         self._probing = Lock()
 
     def run(self, batch: TokenBatch, *, output: int) -> NDArray[np.float32]:
@@ -59,9 +72,21 @@ class OpenvinoRuntime:
             result: NDArray[np.float32] = request.get_output_tensor(output).data.copy()
         return result
 
-    def run_each(self, batches: Sequence[TokenBatch], *, output: int) -> list[NDArray[np.float32]]:
-        at_once = self._rows_at_once() if len(batches) > 1 else None
-        if at_once is None:
+    def run_each(self, batches: Sequence[TokenBatch], *, output: int) -> _Outputs:
+        if len(batches) <= 1:
+            return [self.run(batch, output=output) for batch in batches]
+        proven = self._prove()
+        parts = passes(batches) if proven.shares else [(position,) for position in range(len(batches))]
+        run = [together([batches[position] for position in part]) for part in parts]
+        outputs = self._run_at_once(proven.at_once, run, output=output)
+        rows: dict[int, NDArray[np.float32]] = {}
+        for part, found in zip(parts, outputs, strict=True):
+            rows.update(zip(part, [found] if len(part) == 1 else np.split(found, len(part)), strict=True))
+        return [rows[position] for position in range(len(batches))]
+
+    def _run_at_once(self, at_once: RowsAtOnce | None, batches: Sequence[TokenBatch], *, output: int) -> _Outputs:
+        """One batch on all cores, several on a core each where that is proven."""
+        if at_once is None or len(batches) == 1:
             return [self.run(batch, output=output) for batch in batches]
         return at_once.run([self._inputs(batch) for batch in batches], output=output)
 
@@ -79,29 +104,48 @@ class OpenvinoRuntime:
             self._requests[length] = self._core.compile_model(model, "CPU", settings).create_infer_request()
         return self._requests[length]
 
-    def _rows_at_once(self) -> RowsAtOnce | None:
-        """Many rows at once, opened and probed at first use (a second); None where there is one core, or where a probe
-        gets other bits than alone. Kernels split their sums by shape and number of threads, whatever the numbers, so
-        one row of each kind of length is enough."""
+    def _prove(self) -> _Proven:
+        """Opened and probed at first use (a second). Kernels split their sums by shape and number of threads, whatever
+        the numbers, so one probe of each shape, or of each kind of length, is enough."""
         with self._probing:
-            if not self._is_probed:
-                self._at_once = self._probed()
-                self._is_probed = True
-            return self._at_once
+            if self._proven is None:
+                self._proven = self._probed()
+            return self._proven
 
-    def _probed(self) -> RowsAtOnce | None:
-        probes = [_probe(min(length, self._window)) for length in _PROBES]
-        alone = [self.run(probe, output=VECTORS) for probe in probes]
-        compiled = next(iter(self._requests.values())).get_compiled_model()
+    def _probed(self) -> _Proven:
+        single = [[(min(length, self._window), 0)] for length in _PROBES]
+        short = [
+            [(length, number) for number in range(rows)]
+            for length in LENGTHS
+            if length <= self._window
+            for rows in range(2, most_rows(length) + 1)
+        ]
+        alone = {row: self.run(_probe(*row), output=VECTORS) for row in {*chain(*single), *chain(*short)}}
+        at_once = self._opened_at_once()
+
+        def same(probes: Sequence[Sequence[tuple[int, int]]], ways: Sequence[RowsAtOnce | None]) -> bool:
+            """Whether the rows of each probe get, run together in each of these ways, what each gets alone."""
+            batches = [together([_probe(*row) for row in rows]) for rows in probes]
+            expected = [np.concatenate([alone[row] for row in rows]) for rows in probes]
+            return all(
+                np.array_equal(one, other, equal_nan=True)
+                for way in ways
+                for one, other in zip(expected, self._run_at_once(way, batches, output=VECTORS), strict=True)
+            )
+
+        if not same(single, [at_once]):
+            at_once = None
+        return _Proven(at_once=at_once, shares=same(short, [None] if at_once is None else [None, at_once]))
+
+    def _opened_at_once(self) -> RowsAtOnce | None:
+        """Many rows at once; None where there is one core."""
+        with self._lock:
+            compiled = self._request(_FREE).get_compiled_model()
         cores = int(compiled.get_property("INFERENCE_NUM_THREADS"))
-        if cores == 1:
-            return None
-        opened = RowsAtOnce(self._core, self._model, cores=cores, precision=_PRECISION)
-        together = opened.run([self._inputs(probe) for probe in probes], output=VECTORS)
-        same = all(np.array_equal(one, other, equal_nan=True) for one, other in zip(alone, together, strict=True))
-        return opened if same else None
+        return None if cores == 1 else RowsAtOnce(self._core, self._model, cores=cores, precision=_PRECISION)
 
 
-def _probe(length: int) -> TokenBatch:
-    ids = np.arange(length, dtype=np.int64)[None] % _PROBE_IDS
+def _probe(length: int, number: int) -> TokenBatch:
+    """A row of `length` tokens; other numbers are other rows."""
+    ids = (np.arange(length, dtype=np.int64)[None] * (number + 1) + number) % _PROBE_IDS
     return TokenBatch(ids=ids, mask=np.ones_like(ids), types=np.zeros_like(ids))

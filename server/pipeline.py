@@ -42,6 +42,7 @@ from server.settings import Settings
 from server.timing import Stopwatch
 from server.views import Views
 
+WARM_UP = "warm up"
 Answer = dict[str, Json]
 """An HTTP body, `run` included."""
 
@@ -90,18 +91,19 @@ class Pipeline:
             gathers=settings.gather_searches,
             approximation=approximation_of(settings),
         )
-        queries = QueryReader(
+        self._queries = QueryReader(
             recipe,
             encoder=encoder,
             encoder_trouble=encoder_trouble,
             analyzer=analyzer,
             lexical=settings.lexical,
             max_terms=settings.max_query_terms,
+            gathers=settings.gather_queries,
         )
         self.ranker = Ranker(
             recipe,
             rows=self._rows,
-            queries=queries,
+            queries=self._queries,
             reranker=reranker,
             rerank_depth=settings.rerank_depth,
             views=self._views,
@@ -128,6 +130,7 @@ class Pipeline:
             requests,
             principal,
             authority=self._authority,
+            ahead=lambda texts: self._queries.read_ahead(texts, asker=(principal.namespace, principal.sub)),
             searcher=lambda request: self._searcher(request, principal, watch=self._stopwatch(), told=told),
             run=lambda searcher: self._run(searcher.watch),
         )
@@ -210,7 +213,8 @@ class Pipeline:
         lexical.prepare()
         compiled_scan.prepare()
         nobody = Principal(sub="warm-up", tenant=None)
-        self.search(SearchRequest(query="warm up"), nobody)
+        self.search(SearchRequest(query=WARM_UP), nobody)
+        self._queries.warm_up(WARM_UP)
 
     def check_query(self, query: str) -> None:
         """Raise Invalid for a query that is too long."""

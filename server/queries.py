@@ -3,13 +3,17 @@
 A channel that is off, missing or broken is named in words that are hashed with the answer (R10, R14, R15).
 """
 
-import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain, islice
 from typing import Protocol
 
+import numpy as np
 import structlog
 
 from evidence.identity import Namespace
 from index.analysis import Analyzer
+from index.gathering import Gathering
 from index.recent import Recent
 from index.recipe import Recipe
 from models.errors import ModelError
@@ -20,6 +24,8 @@ from server.schemas import Channel
 Asker = tuple[Namespace, str]
 """The namespace and the subject of a caller."""
 CODES_KEPT = 512  # codes of recent queries: what a code is depends on the text alone, so nothing in here can be stale
+MOST_GATHERED = 16  # callers whose queries are encoded in one go
+AHEAD_AT_ONCE = 8  # queries of one caller; then others have their turn
 
 
 class QueryEncoder(Protocol):
@@ -29,8 +35,8 @@ class QueryEncoder(Protocol):
     def runtime(self) -> str:
         """What computes, as a recipe states it."""
 
-    def encode_query(self, text: str) -> Codes:
-        """(dimension,) int8. Raises ModelError."""
+    def encode_queries(self, texts: Sequence[str]) -> Codes:
+        """(len(texts), dimension) int8, each the code of its text alone. Raises ModelError when one has none."""
 
     def truncated(self, query: str) -> tuple[int, int]:
         """(seen, total) tokens of a query."""
@@ -40,7 +46,8 @@ class QueryReader:
     """Reads queries for one catalog. Shared by the threads of a process.
 
     encoder: None where the dense channel cannot be had; `encoder_trouble` says why, in words for the caller.
-    lexical: False where the channel is switched off.
+    lexical: False where the channel is switched off. gathers: whether queries that wait at the same time are encoded in
+    one go; otherwise one goes after the other, in the order they came.
     """
 
     def __init__(
@@ -52,6 +59,7 @@ class QueryReader:
         analyzer: Analyzer,
         lexical: bool,
         max_terms: int,
+        gathers: bool,
     ) -> None:
         self._recipe = recipe
         self._encoder = encoder
@@ -59,7 +67,7 @@ class QueryReader:
         self._analyzer = analyzer
         self._lexical = lexical
         self._max_terms = max_terms
-        self._encoding = threading.Lock()  # one text at a time uses every core already
+        self._gathering = None if encoder is None else _gathering(encoder, most=MOST_GATHERED if gathers else 1)
         self._codes: Recent[tuple[Asker, str], Codes] = Recent(CODES_KEPT)
         self._log = structlog.get_logger("muniment.queries")
 
@@ -78,6 +86,24 @@ class QueryReader:
             code, seen, total = self._code(text, notes, asker=asker, kept=code)
         return Query(text=text, terms=terms, code=code, tokens_seen=seen, tokens_total=total, notes=tuple(notes))
 
+    def warm_up(self, text: str) -> None:
+        """Encode in company once: what that needs is opened at first use."""
+        if self._gathering is not None:
+            with suppress(ModelError):
+                self._gathering.ask([text, text])
+
+    def read_ahead(self, texts: Sequence[str], *, asker: Asker) -> None:
+        """Make the codes of queries that this caller's reads are about to want. One that cannot be encoded is left to
+        its read."""
+        if self._gathering is None:
+            return
+        wanted = [text for text in dict.fromkeys(texts) if self._codes.get((asker, text)) is None]
+        for first in range(0, len(wanted), AHEAD_AT_ONCE):
+            part = wanted[first : first + AHEAD_AT_ONCE]
+            with suppress(ModelError):
+                for text, code in zip(part, self._gathering.ask(part), strict=True):
+                    self._codes.put((asker, text), code)
+
     def _terms(self, text: str, notes: list[str]) -> tuple[str, ...] | None:
         if not self._lexical:
             notes.append("lexical: switched off")
@@ -91,15 +117,13 @@ class QueryReader:
 
     def _code(self, text: str, notes: list[str], *, asker: Asker, kept: Codes | None) -> tuple[Codes | None, int, int]:
         """The code, and how many of how many tokens the encoder saw."""
-        encoder = self._encoder
-        if encoder is None:
+        encoder, gathering = self._encoder, self._gathering
+        if encoder is None or gathering is None:
             notes.append(f"dense: {self._encoder_trouble}")
             return None, 0, 0
         try:
             code = (
-                kept
-                if kept is not None
-                else self._codes.get_or_make((asker, text), lambda: self._encode(encoder, text))
+                kept if kept is not None else self._codes.get_or_make((asker, text), lambda: gathering.ask([text])[0])
             )
         except ModelError as error:
             self._log.error("a query could not be encoded", reason=type(error).__name__)
@@ -112,8 +136,15 @@ class QueryReader:
             notes.append(f"dense: query encoded on {encoder.runtime}, units on {self._recipe.runtime}")
         return code, seen, total
 
-    def _encode(self, encoder: QueryEncoder, text: str) -> Codes:
-        with self._encoding:
-            code = encoder.encode_query(text)
-        code.setflags(write=False)  # handed to every request that asks the same
-        return code
+
+def _gathering(encoder: QueryEncoder, *, most: int) -> Gathering[Sequence[str], Sequence[Codes]]:
+    """Encodes what callers ask for, each some texts."""
+
+    def encode(asked: Sequence[Sequence[str]]) -> list[Sequence[Codes]]:
+        codes = [np.array(code) for code in encoder.encode_queries(list(chain(*asked)))]
+        for code in codes:
+            code.setflags(write=False)  # handed to every request of this caller that asks the same
+        left = iter(codes)
+        return [list(islice(left, len(texts))) for texts in asked]
+
+    return Gathering(encode, most=most)

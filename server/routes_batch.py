@@ -43,8 +43,12 @@ async def search_batch(request: Request) -> Response:
 
 
 def _making(batch: SearchBatch) -> list[Step[bytes]]:
+    def prepare(_: Pipeline) -> bytes:
+        batch.prepare()
+        return b""
+
     def make(place: int, _: Pipeline) -> bytes:
         batch.make(place)
         return b""
 
-    return [partial(make, place) for place in range(len(batch))]
+    return [prepare, *(partial(make, place) for place in range(len(batch)))]

@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     gather_searches: bool = Field(
         True, description="false gives each dense search a pass of its own, also where others wait; same answers"
     )
+    gather_queries: bool = Field(
+        True, description="false encodes each query in a pass of its own, also where others wait; same answers"
+    )
     approximate_above: int | None = Field(
         None,
         ge=0,

@@ -91,7 +91,7 @@ class Course:
     @contextmanager
     def _watched(self) -> Iterator[None]:
         """Opens encoders once, and keeps what they make of each text."""
-        of_documents, of_query = Encoder.encode_documents, Encoder.encode_query
+        of_documents, of_queries = Encoder.encode_documents, Encoder.encode_queries
 
         def encode_documents(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.int8]:
             codes = of_documents(encoder, texts)
@@ -99,14 +99,15 @@ class Course:
                 self._seen[f"document {text}"] = f"{encoder.runtime} {code.tobytes().hex()}"
             return codes
 
-        def encode_query(encoder: Encoder, text: str) -> NDArray[np.int8]:
-            code = of_query(encoder, text)
-            self._seen[f"query {text}"] = f"{encoder.runtime} {code.tobytes().hex()}"
-            return code
+        def encode_queries(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.int8]:
+            codes = of_queries(encoder, texts)
+            for text, code in zip(texts, codes, strict=True):
+                self._seen[f"query {text}"] = f"{encoder.runtime} {code.tobytes().hex()}"
+            return codes
 
         with (
             mock.patch.object(Encoder, "encode_documents", encode_documents),
-            mock.patch.object(Encoder, "encode_query", encode_query),
+            mock.patch.object(Encoder, "encode_queries", encode_queries),
             mock.patch("server.opening.open_on", self._open_encoder),
             mock.patch("server.making.open_encoder", self._open_encoder),
             # `init` is shown, not what it measures

@@ -83,6 +83,15 @@ class WordEncoder:
     def document_vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return np.stack([self.query_vector(text) for text in texts])
 
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.int8]:
+        return np.stack([self.encode_query(text) for text in texts])
+
+    def queries_alone(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.stack([self.query_vector(text) for text in texts])
+
+    def documents_alone(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.stack([self.document_vectors([text])[0] for text in texts])
+
     def truncated(self, query: str) -> tuple[int, int]:
         return self.counter.count(query), self.counter.count(query)
 

@@ -41,7 +41,7 @@ from server.tokens import issue
 
 CLIENTS = 64
 MOST_LONGER_S = 0.003
-UNBATCHED: Mapping[str, str] = {"MUNIMENT_GATHER_SEARCHES": "false"}
+UNBATCHED: Mapping[str, str] = {"MUNIMENT_GATHER_SEARCHES": "false", "MUNIMENT_GATHER_QUERIES": "false"}
 K = 20
 MAX_TOKENS = 4000
 TOKENIZER = "o200k_base"

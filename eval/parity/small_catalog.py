@@ -81,6 +81,15 @@ class HashEncoder:
     def document_vectors(self, texts: Sequence[str]) -> Vector:
         return np.stack([self.query_vector(text) for text in texts]).reshape(-1, DIMENSION)
 
+    def encode_queries(self, texts: Sequence[str]) -> Codes:
+        return self.encode_documents(texts)
+
+    def queries_alone(self, texts: Sequence[str]) -> Vector:
+        return self.document_vectors(texts)
+
+    def documents_alone(self, texts: Sequence[str]) -> Vector:
+        return self.document_vectors(texts)
+
     def truncated(self, query: str) -> tuple[int, int]:
         return self.counter.count(query), self.counter.count(query)
 

@@ -19,6 +19,7 @@ from models.errors import ModelError
 from server.compatible.embedding_shapes import EmbeddingRequest, EncodingFormat, InputType
 from server.errors import Invalid, Unavailable
 
+TEXTS_AT_ONCE = 8  # then another request has its turn
 TEXTS_A_STEP = 32  # between two steps nobody works for a client that has left
 
 Vector = npt.NDArray[np.float32]
@@ -39,15 +40,16 @@ class VectorEncoder(Protocol):
     def counter(self) -> TokenCounter:
         """Counts its tokens."""
 
-    def document_vectors(self, texts: Sequence[str]) -> Vector:
-        """(len(texts), d) float32, document prompt in front of each. Raises ModelError."""
+    def documents_alone(self, texts: Sequence[str]) -> Vector:
+        """(len(texts), d) float32, document prompt in front of each, to the bit what each gets alone. Raises
+        ModelError."""
 
-    def query_vector(self, text: str) -> Vector:
-        """(d,) float32, query prompt in front. Raises ModelError."""
+    def queries_alone(self, texts: Sequence[str]) -> Vector:
+        """As `documents_alone`, query prompt in front."""
 
 
 class Embedder:
-    """Embeds for one catalog. Shared by the threads of a process; one text is encoded at a time.
+    """Embeds for one catalog. Shared by the threads of a process, which take turns.
 
     encoder: None where it cannot be had.
     """
@@ -55,7 +57,7 @@ class Embedder:
     def __init__(self, recipe: Recipe, *, encoder: VectorEncoder | None) -> None:
         self.recipe = recipe
         self._encoder = encoder
-        self._encoding = threading.Lock()  # one text at a time uses every core already
+        self._encoding = threading.Lock()  # a few texts at a time use every core already
 
     def encoder(self) -> VectorEncoder:
         """The encoder, when its vectors are those of the catalog's recipe (R10). Raises Unavailable."""
@@ -64,14 +66,14 @@ class Embedder:
             raise Unavailable("this server has not the encoder of the catalog's recipe: texts cannot be embedded")
         return encoder
 
-    def vector(self, text: str, kind: InputType) -> Vector:
-        """The vector of a text that the window holds: (d,) float32. Raises ModelError and Unavailable."""
+    def vectors(self, texts: Sequence[str], kind: InputType) -> Iterator[Vector]:
+        """The vectors of texts that the window holds, each (d,) float32. Raises ModelError and Unavailable."""
         encoder = self.encoder()
-        with self._encoding:
-            if kind is InputType.QUERY:
-                return encoder.query_vector(text)
-            vector: Vector = encoder.document_vectors([text])[0]
-            return vector
+        embed = encoder.queries_alone if kind is InputType.QUERY else encoder.documents_alone
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            with self._encoding:
+                vectors = embed(texts[first : first + TEXTS_AT_ONCE])
+            yield from vectors
 
 
 class Embedding:
@@ -111,7 +113,7 @@ class Embedding:
         """Embed the texts at these positions. Raises Unavailable."""
         texts, kind = self._request.texts, self._request.input_type
         try:
-            self._vectors += [self._embedder.vector(texts[position], kind) for position in step]
+            self._vectors += self._embedder.vectors([texts[position] for position in step], kind)
         except ModelError as error:
             raise Unavailable("a text could not be embedded now") from error
 

@@ -18,6 +18,8 @@ from models.openvino_rows import Inputs, RowsAtOnce
 from models.qualification import all_buckets, sample_rows
 from models.registry import EncoderEntry
 from models.runtime import TOKENS, VECTORS, EncoderNetwork, Runtime, TokenBatch, openvino_name
+from models.runtime_openvino import OpenvinoRuntime
+from models.short_rows import LENGTHS
 
 pytestmark = pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO is in the extra cpu")
 
@@ -103,6 +105,77 @@ def test_rows_go_one_after_the_other_where_a_probe_gets_other_bits_at_once(
 
     assert differing(runtime, batches, output=VECTORS) == 0
     assert len(calls) == 1  # the probe
+
+
+def short_rows(encoder: Encoder, *, each: int) -> list[TokenBatch]:
+    """So many sampled texts of 16 and of 32 tokens, each a batch of its own, mixed."""
+    rows = [row for length in LENGTHS for row in sample_rows(encoder.counter, bucket=length, count=each)]
+    random.Random(73).shuffle(rows)
+    planned = plan([len(row.ids) for row in rows], window=encoder.window, batch_sizes=(1,))
+    return [token_batch(rows, batch, pad_id=0) for batch in planned]
+
+
+def shapes_run(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The shape of each batch that all cores ran; filled as it happens."""
+    shapes: list[tuple[int, int]] = []
+    run = OpenvinoRuntime.run
+
+    def seen(self: OpenvinoRuntime, batch: TokenBatch, *, output: int) -> NDArray[np.float32]:
+        rows, length = batch.ids.shape
+        shapes.append((rows, length))
+        return run(self, batch, output=output)
+
+    monkeypatch.setattr(OpenvinoRuntime, "run", seen)
+    return shapes
+
+
+@pytest.mark.parametrize("output", [VECTORS, TOKENS])
+def test_short_rows_that_share_a_pass_get_the_bits_that_each_gets_alone(minilm: Encoder, output: int) -> None:
+    """However many there are, on all cores in one pass and in several on a core each."""
+    runtime = minilm._runner.runtime
+    batches = short_rows(minilm, each=9)
+
+    assert [differing(runtime, batches[:many], output=output) for many in (2, 3, 7, 18)] == [0, 0, 0, 0]
+
+
+@pytest.mark.soak
+def test_thousands_of_short_rows_in_company_of_every_size_get_the_bits_that_each_gets_alone(minilm: Encoder) -> None:
+    runtime = minilm._runner.runtime
+    for size in range(2, 13):
+        batches = short_rows(minilm, each=600)
+        assert sum(differing(runtime, batches[at : at + size], output=VECTORS) for at in range(0, 1200, size)) == 0
+
+
+def test_a_few_short_rows_are_one_pass_on_all_cores(
+    tiny_entry: EncoderEntry, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = opened(tiny_entry, cache)
+    encoder = Encoder(tiny_entry, open_folder(tiny_entry), runtime)
+    encoder.encode_queries(["door", "latch"])  # probes
+
+    shapes = shapes_run(monkeypatch)
+    encoder.encode_queries(["door", "latch", "safety"])
+    encoder.encode_query("door")
+    assert shapes == [(3, 16), (1, 16)]
+
+
+def test_no_row_shares_a_pass_where_a_probe_gets_other_bits_in_company(
+    tiny_entry: EncoderEntry, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where sums are split by the number of rows."""
+    run = OpenvinoRuntime.run
+
+    def by_a_bit(self: OpenvinoRuntime, batch: TokenBatch, *, output: int) -> NDArray[np.float32]:
+        found = run(self, batch, output=output)
+        return found if len(found) == 1 else np.nextafter(found, np.float32(2))
+
+    monkeypatch.setattr(OpenvinoRuntime, "run", by_a_bit)
+    runtime = opened(tiny_entry, cache)
+    batches = short_rows(Encoder(tiny_entry, open_folder(tiny_entry), runtime), each=3)
+    shapes = ran_at_once(monkeypatch)
+
+    assert differing(runtime, batches, output=VECTORS) == 0
+    assert shapes[-1] == len(batches)  # each in a pass of its own
 
 
 def test_calls_at_the_same_time_each_get_their_own_rows(minilm: Encoder) -> None:

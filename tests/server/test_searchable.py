@@ -10,6 +10,7 @@ import torch
 from index import dense, device_lexical, torch_scan
 from index.catalog import Catalog
 from index.device_lexical import DeviceLexical
+from index.gathering import Gathering
 from index.generation import Generation
 from index.product import Product, product_self_test
 from server.parsing import parse
@@ -170,11 +171,12 @@ def test_faiss_in_place_of_a_product_that_is_not_exact_is_stated_in_every_answer
 def test_the_setting_that_gives_each_search_a_pass_of_its_own_reaches_the_index(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object) -> None:
-        raise AssertionError("gathered")
+    class Refusing(Gathering[Any, Any]):
+        def ask(self, asked: Any) -> Any:
+            raise AssertionError("gathered")
 
     monkeypatch.setattr(dense, "GATHERED_ROWS", 1)
-    monkeypatch.setattr("index.gathering.Gathering.ask", refused)
+    monkeypatch.setattr(dense, "Gathering", Refusing)
 
     search(pipeline_over(catalog, gather_searches=False))
     with pytest.raises(AssertionError, match="gathered"):
