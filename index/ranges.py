@@ -7,6 +7,7 @@ part of an answer (R6).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -95,6 +96,23 @@ class RowRanges:
         starts, _, bases = self.edges
         shifts: npt.NDArray[np.int64] = (starts - bases)[np.searchsorted(bases, positions, side="right") - 1]
         return positions + shifts
+
+    def cut(self, pieces: int) -> "list[RowRanges]":
+        """The same rows in at most so many pieces of about as many rows, in order, none empty.
+
+        >>> [piece.rows().tolist() for piece in RowRanges.from_pairs([(0, 3), (5, 9)]).cut(2)]
+        [[0, 1, 2], [5, 6, 7, 8]]
+        """
+        starts, ends, bases = self.edges
+        edges = np.unique(np.arange(pieces + 1) * self.count // pieces)
+        found = []
+        for first, last in pairwise(edges.tolist()):
+            begin, end = np.searchsorted(bases, [first, last - 1], side="right") - 1
+            cut_starts, cut_ends = starts[begin : end + 1].copy(), ends[begin : end + 1].copy()
+            cut_starts[0] += first - bases[begin]
+            cut_ends[-1] = starts[end] + last - bases[end]
+            found.append(RowRanges(starts=cut_starts, ends=cut_ends))
+        return found
 
     def contains(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """(len(rows),) bool: which of `rows`, in any order, lie in the ranges."""

@@ -14,9 +14,9 @@ from models.folder import ModelFolder
 from models.forward import RowRunner
 from models.quantize import fixed_scores
 from models.registry import CrossEncoderEntry
-from models.reranker import MOST_WINDOWS, RerankResult
+from models.reranker import MOST_WINDOWS, Reading, RerankResult
 from models.runtime import SCORES, Runtime
-from models.tokenizer import Tokenizer
+from models.tokenizer import Tokenizer, Windows
 
 _METHOD = "cross-encoder-maxp"
 
@@ -40,19 +40,36 @@ class CrossEncoderReranker:
             }
         )
 
+    def read(self, query: str, texts: Sequence[str]) -> Reading:
+        return self._reading(query, self._windows(query, texts))
+
     def score(self, query: str, texts: Sequence[str]) -> RerankResult:
-        query_total = self._tokenizer.count(query)
-        query_seen = min(query_total, self._window // 2)  # the other half is the text's
-        windows = [
-            self._tokenizer.pair_windows(query, text, window=self._window, query_most=query_seen, most=MOST_WINDOWS)
-            for text in texts
-        ]
+        windows = self._windows(query, texts)
         rows = [row for text in windows for row in text.rows]
         outputs = self._runner.run(rows, output=SCORES, batch_sizes=ONE_BY_ONE)
         starts = np.cumsum([0, *(len(text.rows) for text in windows)])[:-1]
         best = np.maximum.reduceat(np.array(outputs, np.float64), starts) if texts else np.empty(0)
+        reading = self._reading(query, windows)
         return RerankResult(
             scores=fixed_scores(best),
-            tokens_seen=tuple((text.seen, text.total) for text in windows),
-            query_tokens_seen=(query_seen, query_total),
+            tokens_seen=reading.tokens_seen,
+            query_tokens_seen=reading.query_tokens_seen,
         )
+
+    def _windows(self, query: str, texts: Sequence[str]) -> list[Windows]:
+        window, most = self._window, self._query_most
+        return [
+            self._tokenizer.pair_windows(query, text, window=window, query_most=most, most=MOST_WINDOWS)
+            for text in texts
+        ]
+
+    def _reading(self, query: str, windows: Sequence[Windows]) -> Reading:
+        total = self._tokenizer.count(query)
+        return Reading(
+            tokens_seen=tuple((text.seen, text.total) for text in windows),
+            query_tokens_seen=(min(total, self._query_most), total),
+        )
+
+    @property
+    def _query_most(self) -> int:
+        return self._window // 2  # the other half is the text's

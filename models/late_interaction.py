@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from evidence.canonical import digest
 from models.encoder import Encoder
 from models.quantize import fixed_scores
-from models.reranker import MOST_WINDOWS, RerankResult
+from models.reranker import MOST_WINDOWS, Reading, RerankResult
+from models.tokenizer import Windows
 
 _METHOD = "maxsim-mean-special-tokens"
 _TEXTS_AT_ONCE = 16  # whose token vectors are held together; of 8 windows of 256 tokens each these are 50 MB
@@ -42,8 +43,11 @@ class LateInteraction:
             }
         )
 
+    def read(self, query: str, texts: Sequence[str]) -> Reading:
+        return self._reading(query, self._windows(texts))
+
     def score(self, query: str, texts: Sequence[str]) -> RerankResult:
-        windows = [self._encoder.document_windows(text, most=MOST_WINDOWS) for text in texts]
+        windows = self._windows(texts)
         query_vectors = self._encoder.token_vectors([self._encoder.query_row(query)])[0]
         scores: list[float] = []
         for start in range(0, len(windows), _TEXTS_AT_ONCE):
@@ -52,8 +56,18 @@ class LateInteraction:
             for text in part:
                 of_text = np.concatenate(list(islice(vectors, len(text.rows))))
                 scores.append(mean_largest_cosine(query_vectors, of_text))
+        reading = self._reading(query, windows)
         return RerankResult(
             scores=fixed_scores(np.array(scores, np.float64)),
+            tokens_seen=reading.tokens_seen,
+            query_tokens_seen=reading.query_tokens_seen,
+        )
+
+    def _windows(self, texts: Sequence[str]) -> list[Windows]:
+        return [self._encoder.document_windows(text, most=MOST_WINDOWS) for text in texts]
+
+    def _reading(self, query: str, windows: Sequence[Windows]) -> Reading:
+        return Reading(
             tokens_seen=tuple((text.seen, text.total) for text in windows),
             query_tokens_seen=self._encoder.truncated(query),
         )

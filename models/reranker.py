@@ -13,15 +13,21 @@ MOST_WINDOWS = 8  # per text: bounds the work of one request; units fit into one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerankResult:
-    """Scores of texts in the order given, in units of 2^-20, and how much was read.
+class Reading:
+    """How much is read of texts, in the order given, and of the query.
 
     `tokens_seen`: (seen, total) tokens of each text, special ones not counted; `query_tokens_seen`: of the query.
     """
 
-    scores: tuple[int, ...]
     tokens_seen: tuple[tuple[int, int], ...]
     query_tokens_seen: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankResult(Reading):
+    """Scores of texts in the order given, in units of 2^-20, and how much was read."""
+
+    scores: tuple[int, ...]
 
 
 class Reranker(Protocol):
@@ -38,6 +44,9 @@ class Reranker(Protocol):
     @property
     def device(self) -> str:
         """`cpu` or `cuda`."""
+
+    def read(self, query: str, texts: Sequence[str]) -> Reading:
+        """How much `score` would read of them. Costs tokenizing alone."""
 
     def score(self, query: str, texts: Sequence[str]) -> RerankResult:
         """Score each text against the query. Raises InvalidOutput when a score cannot be ranked."""

@@ -12,6 +12,8 @@ import tokenizers
 
 from models.errors import NotText
 
+_SHORT = 4096  # characters, a few milliseconds at most: a longer text goes where the library lets other threads work
+
 
 class TokenRow(NamedTuple):
     """One row of a network's input, with its special tokens, without padding. `types`: segment 0 or 1 of each."""
@@ -81,7 +83,9 @@ class Tokenizer:
             text.encode("utf-8")
         except UnicodeEncodeError:
             raise NotText from None
-        return self._tokenizer.encode(text, add_special_tokens=False)
+        if len(text) <= _SHORT:
+            return self._tokenizer.encode(text, add_special_tokens=False)
+        return self._tokenizer.encode_batch([text], add_special_tokens=False)[0]
 
 
 def _pieces(encoding: tokenizers.Encoding, size: int) -> list[tokenizers.Encoding]:

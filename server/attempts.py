@@ -20,6 +20,7 @@ from evidence.instant import Instant
 from evidence.revision import RevisionFacts
 from index.compartments import nothing
 from index.snapshot import Snapshot, Snapshots
+from server.errors import RequestError
 from server.gate import AssemblyGate, AuthorityMoved, has_lost
 from server.ranking import Pinned, Stage
 from server.requests import eligibility_for
@@ -108,14 +109,16 @@ class Authority:
             raise AuthorityMoved
 
     def moved(self, asked: Sequence[tuple[Retrieval, Basis]], principal: Principal) -> list[int]:
-        """The places of those requests whose answers may not leave as they are; all judged in one consistent read."""
+        """The places of those requests whose answers may not leave as they are; all judged in one consistent read.
+
+        One that would be refused now is among them: asked again, it is refused in its own words."""
         found: list[int] = []
         with self._snapshots.pin() as live:
             for place, (request, basis) in enumerate(asked):
                 try:
                     if live.reading.change != basis.change:
                         self._gate(live, request, principal, basis, trace=unranked).require(basis.revisions)
-                except AuthorityMoved:
+                except (AuthorityMoved, RequestError):
                     found.append(place)
         return found
 

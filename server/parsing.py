@@ -1,6 +1,6 @@
 """How does a JSON value become a request, or one clear refusal?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 from server.errors import Invalid
 
 MAX_PATH = 200  # characters of the path in a problem
+
+KIND = "("  # begins the tags of what a field may be: no field's name does
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -18,10 +20,21 @@ def parse(record: object, schema: type[Body]) -> Body:
         return schema.model_validate(record)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        path = _path(first["loc"], record)
         if len(path) > MAX_PATH:
             path = path[:MAX_PATH] + "…"
         raise Invalid(_problem(first["type"], first["loc"], schema) or _as_worded(first["msg"]), path=path) from None
+
+
+def _path(place: Sequence[int | str], record: object) -> str:
+    """The JSON path of a place. The library also names which kind of value it took one for; that is no part of it."""
+    path, value = "$", record
+    for part in place:
+        if isinstance(part, int) and isinstance(value, list):
+            path, value = f"{path}[{part}]", value[part] if part < len(value) else None
+        elif isinstance(part, str) and isinstance(value, Mapping) and not part.startswith(KIND):
+            path, value = f"{path}.{part}", value.get(part)
+    return path
 
 
 def _problem(kind: str, place: Sequence[int | str], schema: type[BaseModel]) -> str | None:
@@ -32,6 +45,8 @@ def _problem(kind: str, place: Sequence[int | str], schema: type[BaseModel]) -> 
         case "extra_forbidden":
             allowed = _fields_at(place[:-1], schema)
             return f"unknown field; allowed: {', '.join(allowed)}" if allowed else "unknown field"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return "must be an object"
         case _:
             return None
 

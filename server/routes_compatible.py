@@ -1,7 +1,5 @@
 """Which URLs speak the shapes of other APIs?"""
 
-from collections.abc import Callable, Iterable
-
 import msgspec
 from fastapi import APIRouter, Request, Response
 
@@ -34,14 +32,10 @@ async def embeddings(request: Request) -> Response:
     pipeline: Pipeline = request.app.state.pipeline
     embedding = Embedding(body, pipeline.embedder)
 
-    def check(_: Pipeline) -> bytes:
-        embedding.check()
-        return b""
-
     def finish(_: Pipeline) -> bytes:
         return msgspec.json.encode(embedding.finish())
 
-    return await _answer(request, principal, [check, *_making(embedding.make, embedding.steps()), finish])
+    return await _answer(request, principal, embedding, finish)
 
 
 @router.post(
@@ -66,7 +60,7 @@ async def rerank(request: Request) -> Response:
         usage = {"total_tokens": reranking.tokens}
         return msgspec.json.encode({"model": body.model, "usage": usage, "results": results})
 
-    return await _answer(request, principal, [*_making(reranking.make, reranking.steps()), finish])
+    return await _answer(request, principal, reranking, finish)
 
 
 @router.post(
@@ -89,7 +83,7 @@ async def rerank_as_cohere(request: Request) -> Response:
         meta = {"api_version": {"version": "2"}, "tokens": {"input_tokens": reranking.tokens}}
         return msgspec.json.encode({"results": results, "meta": meta})
 
-    return await _answer(request, principal, [*_making(reranking.make, reranking.steps()), finish])
+    return await _answer(request, principal, reranking, finish)
 
 
 def _reranking(request: Request, body: JinaRerankRequest | CohereRerankRequest) -> Reranking:
@@ -98,20 +92,21 @@ def _reranking(request: Request, body: JinaRerankRequest | CohereRerankRequest) 
     return Reranking(pipeline.reranker, model=body.model, query=body.query, texts=body.texts)
 
 
-def _making(make: Callable[[range], None], steps: Iterable[range]) -> list[Step[bytes]]:
+async def _answer(request: Request, principal: Principal, work: Embedding | Reranking, finish: Step[bytes]) -> Response:
+    """Check the work before any of it is done, do it step by step, and write the body by `finish`."""
+
+    def check(_: Pipeline) -> bytes:
+        work.check()
+        return b""
+
     def made(step: range) -> Step[bytes]:
-        def work(_: Pipeline) -> bytes:
-            make(step)
+        def make(_: Pipeline) -> bytes:
+            work.make(step)
             return b""
 
-        return work
+        return make
 
-    return [made(step) for step in steps]
-
-
-async def _answer(request: Request, principal: Principal, steps: list[Step[bytes]]) -> Response:
-    """Do the steps, the last of which writes the body."""
-    written = await perform_each(request, principal, steps)
+    written = await perform_each(request, principal, [check, *map(made, work.steps()), finish])
     if written is None:
         return Response(status_code=NOBODY_THERE)
     return Response(written[-1], media_type="application/json")

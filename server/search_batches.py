@@ -68,7 +68,8 @@ class SearchBatch:
         else:
             for place in self._moved():
                 searcher, _ = self._made[place]
-                self._made[place] = searcher, searcher.give_up()
+                with refusing_all(place):
+                    self._made[place] = searcher, searcher.give_up()
         made = (self._made[place] for place in range(len(self)))
         return [{**found.body, "run": self._run(searcher)} for searcher, found in made]
 

@@ -6,7 +6,7 @@ OpenAI's shapes, and `input_type` more. Strict and closed as every body; tokens 
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from server.request_fields import Closed, Name, without_nul
 from server.responses import Shape
@@ -28,24 +28,27 @@ class InputType(StrEnum):
     QUERY = "query"
 
 
-def _texts(value: object) -> object:
-    """One refusal at one place; that of a union has one for each kind."""
+def _kind(value: object) -> str | None:
+    """So that one kind of value is refused by the rules of that kind, and at its own place."""
     if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(text, str) for text in value):
-        return value
-    raise ValueError("is a text or a list of texts; tokens are not taken")
+        return "(text)"
+    return "(texts)" if isinstance(value, list) and all(isinstance(text, str) for text in value) else None
 
 
-EmbeddedText = Annotated[str, Field(min_length=1), AfterValidator(without_nul)]
+_Text = Annotated[str, Field(min_length=1), AfterValidator(without_nul)]
+_Texts = Annotated[list[_Text], Field(min_length=1, max_length=MAX_INPUTS)]
 
 
 class EmbeddingRequest(Closed):
     """The body of `POST /v1/embeddings`."""
 
     input: Annotated[
-        EmbeddedText | Annotated[list[EmbeddedText], Field(min_length=1, max_length=MAX_INPUTS)],
-        BeforeValidator(_texts),
+        Annotated[_Text, Tag("(text)")] | Annotated[_Texts, Tag("(texts)")],
+        Discriminator(
+            _kind,
+            custom_error_type="no_text",
+            custom_error_message="is a text or a list of texts; tokens are not taken",
+        ),
     ] = Field(description="a text, or up to 2048; one that is longer than the encoder's window refuses the call")
     model: Name = Field(description="the encoder of the catalog; others are refused")
     encoding_format: Annotated[EncodingFormat, Field(strict=False)] = Field(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from models.errors import ModelError
-from models.reranker import Reranker, RerankResult
+from models.reranker import Reading, Reranker
 from server.errors import Invalid, Unavailable
 from server.reranking import RerankerSlot
 
@@ -25,7 +25,8 @@ class Result:
 
 
 class Reranking:
-    """The reranking of one request: `make` every step, then ask for `results`. Opens the reranker at the first step."""
+    """The reranking of one request: `check` it, `make` every step, then ask for `results`. All of it takes time, and
+    `check` opens the reranker."""
 
     def __init__(self, slot: RerankerSlot, *, model: str, query: str, texts: Sequence[str]) -> None:
         self._slot = slot
@@ -35,23 +36,24 @@ class Reranking:
         self._scores: list[int] = []
         self.tokens = 0
 
+    def check(self) -> None:
+        """Raise Unavailable without a reranker, Invalid for another model and for what cannot be read whole; before
+        anything is scored, which costs a hundred times as much."""
+        reading = self._reranker().read(self._query, self._texts)
+        _require_whole(reading)
+        self.tokens = reading.query_tokens_seen[1] + sum(total for _, total in reading.tokens_seen)
+
     def steps(self) -> Iterator[range]:
         """The positions of the documents of each step."""
         many = len(self._texts)
         return (range(first, min(first + DOCUMENTS_A_STEP, many)) for first in range(0, many, DOCUMENTS_A_STEP))
 
     def make(self, step: range) -> None:
-        """Score the documents at these positions. Raises Unavailable without a reranker, Invalid for another model and
-        for what cannot be read whole."""
-        reranker = self._reranker()
+        """Score the documents at these positions. Raises Unavailable."""
         try:
-            result = reranker.score(self._query, [self._texts[position] for position in step])
+            result = self._reranker().score(self._query, [self._texts[position] for position in step])
         except ModelError as error:
             raise Unavailable("the documents could not be reranked now") from error
-        _require_whole(result, step)
-        if step.start == 0:
-            self.tokens += result.query_tokens_seen[1]
-        self.tokens += sum(total for _, total in result.tokens_seen)
         self._scores += result.scores
 
     def results(self, top_n: int | None) -> list[Result]:
@@ -68,10 +70,10 @@ class Reranking:
         return mixed.reranker
 
 
-def _require_whole(result: RerankResult, step: range) -> None:
-    seen, total = result.query_tokens_seen
+def _require_whole(reading: Reading) -> None:
+    seen, total = reading.query_tokens_seen
     if seen < total:
         raise Invalid(f"has {total} tokens, the reranker reads {seen} of them", path="$.query")
-    for position, (seen, total) in zip(step, result.tokens_seen, strict=True):
+    for position, (seen, total) in enumerate(reading.tokens_seen):
         if seen < total:
             raise Invalid(f"has {total} tokens, the reranker reads {seen} of them", path=f"$.documents[{position}]")

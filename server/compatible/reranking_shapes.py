@@ -6,7 +6,7 @@ out: equal requests have equal answers.
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from server.request_fields import Closed, Name, without_nul
 from server.responses import Shape
@@ -22,9 +22,9 @@ class PassageBody(Closed):
     text: _Passage = Field(description="what is read of it")
 
 
-def _text_or_object(value: object) -> object:
-    """A document as an object, whichever way it was given."""
-    return {"text": value} if isinstance(value, str) else value
+def _kind(value: object) -> str:
+    """So that a text is refused by the rules of a text, and anything else by those of an object."""
+    return "(text)" if isinstance(value, str) else "(object)"
 
 
 class _RerankRequest(Closed):
@@ -36,15 +36,15 @@ class _RerankRequest(Closed):
 class JinaRerankRequest(_RerankRequest):
     """The body of `POST /v1/rerank`."""
 
-    documents: list[Annotated[PassageBody, BeforeValidator(_text_or_object)]] = Field(
-        min_length=1, max_length=MAX_DOCUMENTS, description="texts, or objects with a `text`"
-    )
+    documents: list[
+        Annotated[Annotated[_Passage, Tag("(text)")] | Annotated[PassageBody, Tag("(object)")], Discriminator(_kind)]
+    ] = Field(min_length=1, max_length=MAX_DOCUMENTS, description="texts, or objects with a `text`")
     return_documents: bool = Field(True, description="whether a result holds its document")
 
     @property
     def texts(self) -> list[str]:
         """The documents' texts, in the order given."""
-        return [document.text for document in self.documents]
+        return [document if isinstance(document, str) else document.text for document in self.documents]
 
 
 class CohereRerankRequest(_RerankRequest):

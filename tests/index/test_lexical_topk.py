@@ -40,7 +40,7 @@ def work(units: Corpus, query: Sequence[str], ranges: RowRanges, k: int) -> int:
     """How many postings are weighed."""
     part = Counted(units.postings, units.lengths, ranges)
     statistics = gather(units.postings, units.lengths, ranges=ranges, formula=formula("lucene"))
-    weighing = lexical._weighing(part, lexical.weigh([part], statistics, query, ranges=ranges))
+    weighing = lexical.weighing_of(part, lexical.weigh([part], statistics, query, ranges=ranges))
     assert weighing is not None
     return fill_best(weighing, ranges.edges, units.order, room_for(k))[1]
 

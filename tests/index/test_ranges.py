@@ -89,3 +89,16 @@ def test_the_edges_cannot_be_changed() -> None:
 
     with pytest.raises(ValueError, match="read-only"):
         ranges.starts[0] = 2
+
+
+@given(pairs, st.integers(1, 30))
+def test_pieces_hold_the_same_rows_in_order_and_differ_by_one_row_at_most(
+    given_pairs: list[tuple[int, int]], pieces: int
+) -> None:
+    ranges = RowRanges.from_pairs(given_pairs)
+
+    found = ranges.cut(pieces)
+    assert [row for piece in found for row in piece.rows().tolist()] == ranges.rows().tolist()
+    assert len(found) == min(pieces, ranges.count)
+    if found:
+        assert max(piece.count for piece in found) - min(piece.count for piece in found) <= 1

@@ -43,6 +43,16 @@ def test_offsets_are_code_points_and_leave_special_tokens_out(tokenizer: Tokeniz
     assert len(offsets) == tokenizer.count(text)
 
 
+def test_a_long_text_has_the_tokens_and_offsets_of_its_parts(tokenizer: Tokenizer) -> None:
+    """It takes another way through the library, on which other threads go on."""
+    part, times = "héllo 日本 door\n", 500
+    alone = tokenizer.offsets(part)
+
+    expected = [(first + at, last + at) for at in range(0, times * len(part), len(part)) for first, last in alone]
+    assert list(tokenizer.offsets(part * times)) == expected
+    assert tokenizer.row(part * times).ids == [101, *(tokenizer.row(part).ids[1:-1] * times), 102]
+
+
 def test_windows_hold_every_token_once_in_order(tokenizer: Tokenizer) -> None:
     text = " ".join(f"number {place}" for place in range(40))
     whole = tokenizer.row(text).ids[1:-1]

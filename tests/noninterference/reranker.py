@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from models.reranker import RerankResult
+from models.reranker import Reading, RerankResult
 from server.reranking import Mixed, RerankerSlot
 
 
@@ -11,6 +11,9 @@ class SharedWords:
     """Reranks by the words that a text shares with the query."""
 
     name, digest, device = "shared-words", "sha256:shared-words", "cpu"
+
+    def read(self, query: str, texts: Sequence[str]) -> Reading:
+        return self.score(query, texts)
 
     def score(self, query: str, texts: Sequence[str]) -> RerankResult:
         words = set(query.lower().split())

@@ -24,7 +24,7 @@ from index.bm25 import formula
 from index.catalog import Catalog
 from index.fusion import fuse_minmax
 from models.errors import UnknownTokenizer
-from models.reranker import RerankResult
+from models.reranker import Reading, RerankResult
 from server.errors import Invalid
 from server.parsing import parse
 from server.pipeline import Pipeline
@@ -58,6 +58,9 @@ class ByLength:
     def __init__(self, sign: int) -> None:
         self.sign = sign
         self.digest = f"sha256:{sign}"
+
+    def read(self, query: str, texts: Sequence[str]) -> Reading:
+        return self.score(query, texts)
 
     def score(self, query: str, texts: Sequence[str]) -> RerankResult:
         return RerankResult(

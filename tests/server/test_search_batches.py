@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from evidence.grants import Subject
+from evidence.grants import Dimension, Grant, Subject
 from evidence.identity import Namespace, SourceKey
 from index.catalog import Catalog
 from server.app import create_app
-from server.errors import Invalid, Unauthenticated
+from server.errors import Forbidden, Invalid, Unauthenticated
 from server.keys import load_key
 from server.opening import open_recorder
 from server.parsing import parse
@@ -181,10 +181,13 @@ def test_no_further_search_is_made_for_a_client_that_has_gone(served: Served, mo
 # What moves while a call is worked on (R5)
 
 
-def moved_after(directory: Path, tmp_path: Path, count: int, move: Callable[[Catalog], object]) -> list[dict[str, Any]]:
-    """The answers to three equal searches, where the move is made when so many of them stand."""
+def moved_after(
+    directory: Path, tmp_path: Path, count: int, move: Callable[[Catalog], object], *, purpose: str | None = None
+) -> list[dict[str, Any]]:
+    """The answers to three searches, equal but for the purpose of the second, where the move is made when so many of
+    them stand."""
     copied = shutil.copytree(directory, tmp_path / "catalog")
-    requests = [parse(SEARCHES[0], SearchRequest)] * 3
+    requests = [parse({**SEARCHES[0], **({"purpose": purpose} if at == 1 else {})}, SearchRequest) for at in range(3)]
     with Catalog.open(copied) as catalog, Catalog.open(copied) as elsewhere:
         batch = pipeline_over(catalog).search_batch(requests, BLUE)
         for place in range(3):
@@ -216,6 +219,18 @@ def test_what_only_arrives_meanwhile_changes_no_answer_that_stands(directory: Pa
 def test_a_caller_that_is_revoked_meanwhile_gets_nothing(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(Unauthenticated):
         moved_after(directory, tmp_path, 3, lambda catalog: catalog.revoke(Subject(None, "ann")))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_purpose_that_is_revoked_meanwhile_refuses_the_call_and_names_the_search(
+    directory: Path, tmp_path: Path, count: int
+) -> None:
+    """Also once every answer stood."""
+    purpose = Grant(Namespace("blue"), "ann", Dimension.PURPOSE, "repair")
+
+    with pytest.raises(Forbidden) as refused:
+        moved_after(directory, tmp_path, count, lambda catalog: catalog.revoke(purpose), purpose="repair")
+    assert refused.value.path == "$.requests[1].purpose"
 
 
 def test_an_authority_that_never_stands_still_ends_in_answers_without_hits(

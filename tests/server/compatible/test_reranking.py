@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.errors import ModelError
-from models.reranker import RerankResult
+from models.reranker import Reading, RerankResult
 from server.compatible.reranking import DOCUMENTS_A_STEP
 from server.compatible.reranking_shapes import CohereRerankAnswer, JinaRerankAnswer
 from server.reranking import Mixed, RerankerSlot
@@ -24,12 +24,19 @@ class Lengths:
 
     name, digest, device = "lengths", "sha256:lengths", "cpu"
 
-    def score(self, query: str, texts: Sequence[str]) -> RerankResult:
+    def read(self, query: str, texts: Sequence[str]) -> Reading:
         words = len(query.split())
-        return RerankResult(
-            scores=tuple(len(text) * 2**18 for text in texts),
+        return Reading(
             tokens_seen=tuple((min(len(text.split()), 9), len(text.split())) for text in texts),
             query_tokens_seen=(min(words, 3), words),
+        )
+
+    def score(self, query: str, texts: Sequence[str]) -> RerankResult:
+        reading = self.read(query, texts)
+        return RerankResult(
+            scores=tuple(len(text) * 2**18 for text in texts),
+            tokens_seen=reading.tokens_seen,
+            query_tokens_seen=reading.query_tokens_seen,
         )
 
 
@@ -169,3 +176,29 @@ def test_without_a_token_nothing_is_reranked(served: Served, path: str) -> None:
     body = {"model": "lengths", "query": "which", "documents": ["a"]}
 
     assert served.client.post(path, json=body).status_code == 401
+
+
+@BOTH
+def test_nothing_is_scored_before_everything_is_known_to_be_read_whole(
+    served: Served, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(Lengths, "score", lambda *_: pytest.fail("scored"))
+
+    assert ask(served, path, ["a", " ".join("w" * 10)]).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [("", "$.documents[1]"), ("\x00", "$.documents[1]"), (7, "$.documents[1]"), ({}, "$.documents[1].text")],
+)
+def test_a_document_is_refused_at_its_own_place(served: Served, document: object, place: str) -> None:
+    refused = ask(served, JINA, ["a", document])
+
+    assert (refused.status_code, refused.json()["path"]) == (422, place)
+
+
+def test_the_schema_of_a_document_allows_a_text(served: Served) -> None:
+    schemas = served.client.get("/openapi.json").json()["components"]["schemas"]
+
+    kinds = schemas["JinaRerankRequest"]["properties"]["documents"]["items"]["oneOf"]
+    assert {"type": "string", "minLength": 1} in kinds
