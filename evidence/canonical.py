@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import rfc8785
 
@@ -50,16 +50,31 @@ def digest_text(text: str) -> str:
     return digest_bytes(text.encode("utf-8"))
 
 
-def _is_plain(value: object) -> bool:
+def _is_plain(value: Any) -> bool:
     """Whether Python's own JSON has the same bytes: nothing in it but what JSON has a form for, and no key in which the
     order of code points could differ from that of UTF-16 code units."""
-    if type(value) is str or value is None or value is True or value is False:
-        return True
-    if type(value) is dict:
-        return all(type(key) is str and key.isascii() for key in value) and all(map(_is_plain, value.values()))
-    if type(value) is list or type(value) is tuple:
-        return all(map(_is_plain, value))
-    return type(value) is int and -MAX_INTEGER <= value <= MAX_INTEGER
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        kind = type(item)
+        if kind is str or item is None or kind is bool:
+            continue
+        if kind is dict:
+            if not _has_plain_keys(item):
+                return False
+            pending += item.values()
+        elif kind is list or kind is tuple:
+            pending += item
+        elif kind is not int or not -MAX_INTEGER <= item <= MAX_INTEGER:
+            return False
+    return True
+
+
+def _has_plain_keys(record: dict[object, object]) -> bool:
+    try:
+        return "".join(record).isascii()  # type: ignore[arg-type]  # a key that is no text is found here
+    except TypeError:
+        return False
 
 
 def _refuse_floats(value: Json) -> None:

@@ -4,6 +4,7 @@ Identity is (namespace, source_id, revision), and the ordinal for a unit. Two te
 source_id and never meet. Keys order by code point, component by component (R11).
 """
 
+import re
 from typing import NamedTuple, NewType
 from urllib.parse import quote, unquote
 
@@ -11,6 +12,8 @@ Namespace = NewType("Namespace", str)  # "public", or a tenant's name
 UnitId = NewType("UnitId", str)
 
 PUBLIC = Namespace("public")
+
+_is_plain = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch  # what percent-encoding leaves as it is (RFC 3986, 2.3)
 
 
 class SourceKey(NamedTuple):
@@ -51,8 +54,11 @@ def unit_id(key: UnitKey) -> UnitId:
     >>> unit_id(UnitKey(PUBLIC, "SB-A-7", "7", 0))
     'public/SB-A-7@7#0'
     """
-    namespace, source_id, revision = (quote(part, safe="") for part in key[:3])
-    return UnitId(f"{namespace}/{source_id}@{revision}#{key.ordinal}")
+    namespace, source_id, revision, ordinal = key
+    if _is_plain(f"{namespace}{source_id}{revision}"):
+        return UnitId(f"{namespace}/{source_id}@{revision}#{ordinal}")
+    written = (quote(part, safe="") for part in (namespace, source_id, revision))
+    return UnitId("{}/{}@{}#{}".format(*written, ordinal))
 
 
 def parse_unit_id(text: str) -> UnitKey | None:

@@ -4,7 +4,7 @@ Both channels score the usable rows alone (R2), each offers its first `depth`, t
 exactly (R12); with `rerank`, the best few are ordered again. Nothing here can reach a row that is not usable.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evidence.canonical import Json, digest, digest_bytes
-from evidence.identity import UnitKey, unit_id
+from evidence.identity import UnitId, UnitKey, unit_id
 from evidence.unit import Unit
 from index.approximate import Approximation
 from index.channels import Lexical
@@ -105,15 +105,18 @@ def retrieve(
     if query.code is not None:
         approximation = searchable.dense.approximation(eligible.ranges, k=depth)
         offered[DENSE] = scope.dense(query.code, depth)
+    union = _union(offered.values())
+    keys = dict(zip(union.tolist(), scope.segments.keys_of(union), strict=True))
     if request.channel is Channel.HYBRID:
-        ranked = _fused(request, query.code, words, offered, scope)
+        ranked = _fused(request, query.code, words, offered, scope, union=union, keys=keys)
     else:
-        ranked = [one for name, ranking in offered.items() for one in _alone(name, ranking, scope.segments)]
+        ranked = [one for name, ranking in offered.items() for one in _alone(name, ranking, keys)]
+    ids = {row: unit_id(key) for row, key in keys.items()}
     return Outcome(
         candidates=tuple(ranked),
         layers={
-            "candidates": digest({name: _listed(ranking, scope.segments) for name, ranking in offered.items()}),
-            "fusion": digest([[unit_id(one.key), one.score] for one in ranked]),
+            "candidates": digest({name: _listed(ranking, ids) for name, ranking in offered.items()}),
+            "fusion": digest([[ids[one.row], one.score] for one in ranked]),
         },
         degraded=() if approximation is None else (APPROXIMATE,),
         approximation=approximation,
@@ -188,13 +191,24 @@ class _Scope:
         return dict(enumerate(self.searchable.dense.score_rows(code, union, ranges=self.ranges).tolist()))
 
 
+def _union(offered: Iterable[Ranking]) -> Ints:
+    """Every row that a channel offers, ascending."""
+    rows = [ranking.rows for ranking in offered]
+    return np.unique(np.concatenate(rows)) if rows else np.empty(0, dtype=np.int64)
+
+
 def _fused(
-    request: Retrieval, code: Codes | None, words: Lexical | None, offered: Mapping[str, Ranking], scope: _Scope
+    request: Retrieval,
+    code: Codes | None,
+    words: Lexical | None,
+    offered: Mapping[str, Ranking],
+    scope: _Scope,
+    *,
+    union: Ints,
+    keys: Mapping[int, UnitKey],
 ) -> list[Ranked]:
     """The union of what the channels offer, scored in both and fused (R12). Candidates are fused by their place in the
-    union, which stands for a row and says nothing about order."""
-    rows = [ranking.rows for ranking in offered.values()]
-    union = np.unique(np.concatenate(rows)) if rows else np.empty(0, dtype=np.int64)
+    union, which stands for a row and says nothing about order. keys: of each row in it."""
     channels: dict[str, ChannelScores] = {}
     if words is not None:
         scores, hits = words.score_rows(union)
@@ -209,8 +223,10 @@ def _fused(
         fused = fuse_rrf(channels, rrf_k=request.fusion.constant, order=order)
     found = union[[one.row for one in fused]] if fused else union
     return [
-        Ranked(row=row, key=key, score=one.numerator, ranks=one.ranks, scores={**one.scores, FUSED: one.numerator})
-        for one, row, key in zip(fused, found.tolist(), scope.segments.keys_of(found), strict=True)
+        Ranked(
+            row=row, key=keys[row], score=one.numerator, ranks=one.ranks, scores={**one.scores, FUSED: one.numerator}
+        )
+        for one, row in zip(fused, found.tolist(), strict=True)
     ]
 
 
@@ -219,19 +235,16 @@ def _places(ranking: Ranking, union: Ints) -> list[int]:
     return places
 
 
-def _alone(name: str, ranking: Ranking, segments: Segments) -> list[Ranked]:
+def _alone(name: str, ranking: Ranking, keys: Mapping[int, UnitKey]) -> list[Ranked]:
     """One channel's own ranking."""
     return [
-        Ranked(row=row, key=key, score=score, ranks={name: rank}, scores={name: score})
-        for rank, (row, key, score) in enumerate(
-            zip(ranking.rows.tolist(), segments.keys_of(ranking.rows), ranking.scores.tolist(), strict=True), start=1
-        )
+        Ranked(row=row, key=keys[row], score=score, ranks={name: rank}, scores={name: score})
+        for rank, (row, score) in enumerate(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True), start=1)
     ]
 
 
-def _listed(ranking: Ranking, segments: Segments) -> list[Json]:
-    keys = segments.keys_of(ranking.rows)
-    return [[unit_id(key), score] for key, score in zip(keys, ranking.scores.tolist(), strict=True)]
+def _listed(ranking: Ranking, ids: Mapping[int, UnitId]) -> list[Json]:
+    return [[ids[row], score] for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)]
 
 
 def _mix(fused: Sequence[int], reranked: Sequence[int], weight: Fraction) -> list[Fraction]:

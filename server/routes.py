@@ -228,7 +228,7 @@ async def perform_each(
     """As `perform`, for work of several steps; nothing more is done for a client that left between them, and those who
     wait for a place go first.
 
-    The caller is looked at again before each step, and once more before the answer leaves (R1)."""
+    The caller is looked at again between steps, before work that writes, and before any other answer leaves (R1)."""
     places: Admission = admission or request.app.state.admission
     pipeline: Pipeline = request.app.state.pipeline
     done: list[Done] = []
@@ -238,7 +238,8 @@ async def perform_each(
                 await place.pass_on()
             if has_left(request):
                 return None
-            await require_still(request)
+            if number or changes:
+                await require_still(request)
             with faults_told():
                 # to its end, whoever leaves: then its place is free
                 done.append(await anyio.to_thread.run_sync(step, pipeline))
