@@ -238,7 +238,7 @@ async def perform_each(
                 await place.pass_on()
             if has_left(request):
                 return None
-            if number or changes:
+            if changes or len(steps) > 1:
                 await require_still(request)
             with faults_told():
                 # to its end, whoever leaves: then its place is free
