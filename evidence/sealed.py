@@ -22,7 +22,7 @@ class Delivery(StrEnum):
 
     PREPARED = "prepared"  # it was about to be; that it was is not on record, as when the process died
     HANDED_OVER = "handed-over"
-    WITHDRAWN = "withdrawn"  # the authority had moved, so it did not leave (R5)
+    WITHDRAWN = "withdrawn"  # it did not leave: the authority had moved (R5), or its caller may not have it any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,14 +30,15 @@ _PRODUCTS_PER_JOB = 2**16  # of a row and a query: half a millisecond or more, s
 class CompiledScan:
     """The codes of one generation on the CPU, and their identity order. Safe for threads.
 
-    codes: (n, d) int8. order: (n,) int32, none twice. workers: who shares the work of large calls; None for nobody.
+    codes: (n, d) int8. order: (n,) int32, none twice. workers: who shares the work of large calls, so many
+    `threads`; None for nobody.
     """
 
     is_placed = True
 
-    def __init__(self, codes: Codes, order: SmallInts, workers: ThreadPoolExecutor | None) -> None:
+    def __init__(self, codes: Codes, order: SmallInts, workers: ThreadPoolExecutor | None, *, threads: int) -> None:
         self._codes, self._order = read_only(codes), read_only(order)
-        self._workers = workers
+        self._workers, self._threads = workers, threads
 
     def place(self) -> Codes:
         """The codes, where they are."""
@@ -59,8 +60,7 @@ class CompiledScan:
         if self._workers is None or len(jobs) == 1:
             found = [work()]
         else:
-            threads = self._workers._max_workers  # which the executor tells under no other name
-            working = [self._workers.submit(work) for _ in jobs[:threads]]
+            working = [self._workers.submit(work) for _ in jobs[: self._threads]]
             found = [future.result() for future in working]
         for best in found:
             held = np.arange(room) < best.held[:, None]
@@ -69,7 +69,7 @@ class CompiledScan:
 
 def prepare() -> None:
     """Compile the loop now, about a second, so that the first query does not wait for it."""
-    scan = CompiledScan(np.zeros((1, 1), dtype=np.int8), np.zeros(1, dtype=np.int32), None)
+    scan = CompiledScan(np.zeros((1, 1), dtype=np.int8), np.zeros(1, dtype=np.int32), None, threads=1)
     part = Shared(members=np.zeros(1, dtype=np.int64), ranges=RowRanges.from_pairs([(0, 1)]))
     shortlist = Shortlist(queries=1, k=1, order=np.zeros(1, dtype=np.int32))
     scan.offer(np.zeros((1, 1), dtype=np.int8), [part], shortlist, 1, divisor=1)

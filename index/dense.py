@@ -95,8 +95,9 @@ class DenseIndex:
             self._product = choose_product(device, asked)
         self._device = device if self._product is Product.TORCH else _CPU
         self._few = Product.COMPILED if asked is Product.AUTO and self._device == _CPU else self._product
-        threads = torch.get_num_threads()
-        self._workers = ThreadPoolExecutor(threads, thread_name_prefix="dense") if threads > 1 else None
+        self._threads = torch.get_num_threads()
+        several = self._threads > 1
+        self._workers = ThreadPoolExecutor(self._threads, thread_name_prefix="dense") if several else None
         self._gathers = gathers
         self._on_fallback: Callable[[], None] | None = None
         self._hold(codes, order)
@@ -238,7 +239,7 @@ class DenseIndex:
             case Product.FAISS:
                 return FaissScan(self._codes)
             case _:
-                return CompiledScan(self._codes, self._order, self._workers)
+                return CompiledScan(self._codes, self._order, self._workers, threads=self._threads)
 
     def _check_dimension(self, product: Product) -> None:
         if not 1 <= self._codes.shape[1] <= DIMENSIONS[product]:

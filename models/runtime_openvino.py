@@ -20,7 +20,7 @@ from models.errors import RuntimeUnavailable
 from models.exported import MODEL_FILE, exported_folder, verifies
 from models.openvino_import import import_openvino
 from models.openvino_rows import RowsAtOnce
-from models.runtime import VECTORS, Network, TokenBatch, openvino_name, torch_name
+from models.runtime import Network, TokenBatch, openvino_name, torch_name
 from models.short_rows import LENGTHS, most_rows, passes, together
 
 # Queries are short. A network compiled for one row of 16 or 32 tokens answers in 2.8 ms where the one with free shapes
@@ -120,17 +120,19 @@ class OpenvinoRuntime:
             if length <= self._window
             for rows in range(2, most_rows(length) + 1)
         ]
-        alone = {row: self.run(_probe(*row), output=VECTORS) for row in {*chain(*single), *chain(*short)}}
+        outputs = range(len(self._model.outputs))
+        rows = {*chain(*single), *chain(*short)}
+        alone = {(row, output): self.run(_probe(*row), output=output) for row in rows for output in outputs}
         at_once = self._opened_at_once()
 
         def same(probes: Sequence[Sequence[tuple[int, int]]], ways: Sequence[RowsAtOnce | None]) -> bool:
             """Whether the rows of each probe get, run together in each of these ways, what each gets alone."""
             batches = [together([_probe(*row) for row in rows]) for rows in probes]
-            expected = [np.concatenate([alone[row] for row in rows]) for rows in probes]
             return all(
-                np.array_equal(one, other, equal_nan=True)
+                np.array_equal(np.concatenate([alone[row, output] for row in rows]), found, equal_nan=True)
+                for output in outputs
                 for way in ways
-                for one, other in zip(expected, self._run_at_once(way, batches, output=VECTORS), strict=True)
+                for rows, found in zip(probes, self._run_at_once(way, batches, output=output), strict=True)
             )
 
         if not same(single, [at_once]):
@@ -146,6 +148,8 @@ class OpenvinoRuntime:
 
 
 def _probe(length: int, number: int) -> TokenBatch:
-    """A row of `length` tokens; other numbers are other rows."""
+    """A row padded to `length`; other numbers are other rows, each padded by one token more than the one before."""
     ids = (np.arange(length, dtype=np.int64)[None] * (number + 1) + number) % _PROBE_IDS
-    return TokenBatch(ids=ids, mask=np.ones_like(ids), types=np.zeros_like(ids))
+    mask = np.ones_like(ids)
+    mask[:, length - number :] = 0
+    return TokenBatch(ids=ids * mask, mask=mask, types=np.zeros_like(ids))

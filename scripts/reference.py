@@ -279,7 +279,7 @@ def _rows(schema: Schema, schemas: Mapping[str, Schema], *, prefix: str) -> Iter
 
 def _inner(field: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema | None, str]:
     """The object that a field holds, or holds many of, and how a path goes on into it."""
-    for option in field.get("anyOf", [field]):
+    for option in _options(field) or [field]:
         step, reached = "", option
         if option.get("type") == "array":
             step, reached = "[]", option.get("items", {})
@@ -289,9 +289,15 @@ def _inner(field: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema | None,
     return None, ""
 
 
+def _options(field: Schema) -> list[Schema]:
+    """What a field may be, where it may be one of several."""
+    options: list[Schema] = field.get("anyOf") or field.get("oneOf") or []
+    return options
+
+
 def _type(field: Schema, schemas: Mapping[str, Schema]) -> str:
-    if "anyOf" in field:
-        kinds = [_type(option, schemas) for option in field["anyOf"]]
+    if options := _options(field):
+        kinds = [_type(option, schemas) for option in options]
         return (", or " if any("," in kind for kind in kinds) else " or ").join(kinds)
     found = _resolved(field, schemas)
     if "enum" in found:

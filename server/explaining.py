@@ -150,15 +150,15 @@ def _ranking(
     """
     if fused is None:
         return {"channels": {}, "fused": None, "reranked": None}
-    depth = request.fusion.depth
     channels: dict[str, Json] = {}
     for channel in CHANNELS:
         if request.channel not in (Channel.HYBRID, channel):
             continue
         deep = request.fusion.model_copy(update={"depth": DEEPEST})
         alone = request.model_copy(update={"channel": channel, "fusion": deep, "rerank": False})
-        place = _place(pipeline, alone, pinned, key)
-        channels[channel.value] = {**place.record(), "offered": place.rank is not None and place.rank <= depth}
+        offers = request.model_copy(update={"channel": channel, "rerank": False})
+        offered = _place(pipeline, offers, pinned, key).rank is not None
+        channels[channel.value] = {**_place(pipeline, alone, pinned, key).record(), "offered": offered}
     return {
         "channels": channels,
         "fused": fused.record(),

@@ -32,7 +32,7 @@ def _path(place: Sequence[int | str], record: object) -> str:
     for part in place:
         if isinstance(part, int) and isinstance(value, list):
             path, value = f"{path}[{part}]", value[part] if part < len(value) else None
-        elif isinstance(part, str) and isinstance(value, Mapping) and not part.startswith(KIND):
+        elif isinstance(part, str) and isinstance(value, Mapping) and (part in value or not part.startswith(KIND)):
             path, value = f"{path}.{part}", value.get(part)
     return path
 
@@ -60,7 +60,7 @@ def _fields_at(place: Sequence[int | str], schema: type[BaseModel]) -> tuple[str
     may stand there."""
     models = [schema]
     for part in place:
-        if isinstance(part, str):
+        if isinstance(part, str) and not part.startswith(KIND):
             named = [model.model_fields[part] for model in models if part in model.model_fields]
             models = [model for field in named for model in _models_in(field.annotation)]
     return tuple(models[0].model_fields) if len(models) == 1 else ()

@@ -239,7 +239,8 @@ class Pipeline:
         )
 
     def _run(self, watch: Stopwatch) -> Answer:
-        fallback = watch.fallback or self.fallback
+        fallbacks = [*filter(None, [self.fallback]), *watch.fallbacks]
+        fallback = "; ".join(dict.fromkeys(fallbacks)) or None
         return {"device": self.device.type, "fallback": fallback, "milliseconds": watch.milliseconds()}  # type: ignore[dict-item]  # the one place with floats: never hashed
 
 

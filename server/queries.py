@@ -25,7 +25,6 @@ Asker = tuple[Namespace, str]
 """The namespace and the subject of a caller."""
 CODES_KEPT = 512  # codes of recent queries: what a code is depends on the text alone, so nothing in here can be stale
 MOST_GATHERED = 16  # callers whose queries are encoded in one go
-AHEAD_AT_ONCE = 8  # queries of one caller; then others have their turn
 
 
 class QueryEncoder(Protocol):
@@ -98,11 +97,9 @@ class QueryReader:
         if self._gathering is None:
             return
         wanted = [text for text in dict.fromkeys(texts) if self._codes.get((asker, text)) is None]
-        for first in range(0, len(wanted), AHEAD_AT_ONCE):
-            part = wanted[first : first + AHEAD_AT_ONCE]
-            with suppress(ModelError):
-                for text, code in zip(part, self._gathering.ask(part), strict=True):
-                    self._codes.put((asker, text), code)
+        with suppress(ModelError):
+            for text, code in zip(wanted, self._gathering.ask(wanted) if wanted else [], strict=True):
+                self._codes.put((asker, text), code)
 
     def _terms(self, text: str, notes: list[str]) -> tuple[str, ...] | None:
         if not self._lexical:

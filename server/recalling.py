@@ -11,6 +11,7 @@ import msgspec
 from evidence.access import Principal, Scope
 from evidence.canonical import Json, digest
 from evidence.eligibility import Eligibility, Filter, Use
+from evidence.grants import live_principal
 from evidence.identity import PUBLIC, Namespace
 from evidence.instant import Instant
 from evidence.named import named_in
@@ -34,15 +35,16 @@ def own_manifest(
 ) -> Mapping[str, Json]:
     """The manifest that was answered to this very caller. Raises NotFound, always with the same text.
 
-    Visibility is judged at `now`, for the purpose and the use that the packet was asked for; a purpose that is no
-    longer granted admits nothing. told: hears of each manifest that was looked through before it leaves.
+    Visibility is judged at `now`, for the purpose and the use that the packet was asked for, by the grants that are
+    live in the state that is read; a purpose that is no longer granted admits nothing. told: hears of each manifest that was looked through before it leaves.
     """
     kept = records.manifest_of(packet_id)
     if kept is None or (kept.namespace, kept.sub) != (principal.namespace, principal.sub):
         raise NotFound(NOT_THERE)
     manifest = manifest_in(kept, packet_id)
     with catalog.read() as reading:
-        eligibility = _eligibility(manifest, principal, now)
+        live = live_principal(principal, reading.revocations)
+        eligibility = None if live is None else _eligibility(manifest, live, now)
         if eligibility is None or not _is_visible(manifest, eligibility, reading):
             raise NotFound(NOT_THERE)
         try:

@@ -165,7 +165,7 @@ class Recording:
 
         An answer kept before by the same request did not leave, and its record says so from now on. Raises Unavailable.
         """
-        self._withdraw()
+        self.withdraw()
         sealed = _sealed(body, sealing, self._request_id)
         number = self._recorder.keep(body, sealed)
         named = named_exactly(sealing.request, sealing.eligibility, _role_states(body))
@@ -180,7 +180,8 @@ class Recording:
         sealed = replace(kept.sealed, delivery=Delivery.HANDED_OVER, unauthorized=found)
         self._recorder.complete(kept.number, sealed)
 
-    def _withdraw(self) -> None:
+    def withdraw(self) -> None:
+        """Say of an answer that was kept that it did not leave. Never raises."""
         if self._kept is not None:
             kept, self._kept = self._kept, None
             self._recorder.complete(kept.number, replace(kept.sealed, delivery=Delivery.WITHDRAWN))

@@ -21,7 +21,7 @@ from index.catalog import Catalog
 from index.errors import IndexFault
 from server.admission import Admission
 from server.bearers import Bearer, Bearers
-from server.errors import Malformed, Unauthenticated, Unavailable
+from server.errors import Malformed, RequestError, Unauthenticated, Unavailable
 from server.logs import frames
 from server.metrics import Metrics
 from server.packets import Answered
@@ -71,9 +71,13 @@ async def packets(request: Request) -> Response:
         written.append(msgspec.json.encode(answered.body))
 
     metrics: Metrics = request.app.state.metrics
-    done = await perform(
-        request, principal, lambda pipeline: pipeline.packet(body, principal, deliver=deliver, told=metrics.checked)
-    )
+    try:
+        done = await perform(
+            request, principal, lambda pipeline: pipeline.packet(body, principal, deliver=deliver, told=metrics.checked)
+        )
+    except RequestError:
+        await anyio.to_thread.run_sync(recording.withdraw)
+        raise
     if done is None:
         return Response(status_code=NOBODY_THERE)
     metrics.packet(done)
@@ -234,10 +238,10 @@ async def perform_each(
     done: list[Done] = []
     async with places.admit(principal.namespace) as place:
         for number, step in enumerate(steps):
-            if number:
-                await place.pass_on()
             if has_left(request):
                 return None
+            if number:
+                await place.pass_on()
             if changes or len(steps) > 1:
                 await require_still(request)
             with faults_told():

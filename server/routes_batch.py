@@ -1,5 +1,6 @@
 """Which URL answers many searches at once?"""
 
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -43,12 +44,12 @@ async def search_batch(request: Request) -> Response:
 
 
 def _making(batch: SearchBatch) -> list[Step[bytes]]:
-    def prepare(_: Pipeline) -> bytes:
-        batch.prepare()
+    def prepare(part: Sequence[str], _: Pipeline) -> bytes:
+        batch.prepare(part)
         return b""
 
     def make(place: int, _: Pipeline) -> bytes:
         batch.make(place)
         return b""
 
-    return [prepare, *(partial(make, place) for place in range(len(batch)))]
+    return [*(partial(prepare, part) for part in batch.parts()), *(partial(make, at) for at in range(len(batch)))]

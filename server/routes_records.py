@@ -5,14 +5,17 @@ Each route: who asks, what do they ask, answer.
 
 from fastapi import APIRouter, Request, Response
 
+from evidence.access import Principal
 from server import clock
 from server.metrics import Metrics
+from server.pipeline import Pipeline
 from server.recalling import audit, own_manifest
 from server.record_schemas import AdjudicationRequest, AuditQuery, ReviewRequest, ReviewsQuery
 from server.recording import Recorder
 from server.responses_records import AuditAnswer, ReviewAnswer, ReviewsAnswer
 from server.reviewing import new_review_id, open_dispute, record_decision, reviews
 from server.routes import answer, caller, read_body
+from server.scope import require, still_granted
 from server.url_query import parameters, read_query
 
 router = APIRouter()
@@ -60,7 +63,9 @@ async def open_one(request: Request) -> Response:
     return await answer(
         request,
         auditor,
-        lambda _: open_dispute(body, auditor, records=records, now=clock.now(), review_id=new_review_id()),
+        lambda pipeline: open_dispute(
+            body, _still(auditor, pipeline), records=records, now=clock.now(), review_id=new_review_id()
+        ),
         changes=True,
     )
 
@@ -79,7 +84,7 @@ async def decide_one(request: Request, review_id: str) -> Response:
     return await answer(
         request,
         auditor,
-        lambda _: record_decision(review_id, body, auditor, records=records, now=clock.now()),
+        lambda pipeline: record_decision(review_id, body, _still(auditor, pipeline), records=records, now=clock.now()),
         changes=True,
     )
 
@@ -87,3 +92,10 @@ async def decide_one(request: Request, review_id: str) -> Response:
 def _recorder(request: Request) -> Recorder:
     recorder: Recorder = request.app.state.recorder
     return recorder
+
+
+def _still(auditor: Principal, pipeline: Pipeline) -> Principal:
+    """The auditor as of now: a place may have been waited for. Raises Unauthenticated and Forbidden."""
+    live = still_granted(auditor, pipeline.catalog.read_revocations())
+    require(live, granted="audit")
+    return live

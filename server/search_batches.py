@@ -16,10 +16,12 @@ from server.errors import Invalid, RequestError
 from server.schemas import Channel, SearchRequest
 from server.searching import Found, Searcher
 
+AHEAD_AT_ONCE = 8  # queries encoded together before another request has its turn
+
 
 class SearchBatch:
-    """Answers the searches of one call: `prepare`, `make` each of them, in any order, then `finish`. For one thread at
-    a time.
+    """Answers the searches of one call: `prepare` its parts, `make` each of them, in any order, then `finish`. For one
+    thread at a time.
 
     ahead: makes what the searches can make together, the codes of their queries. searcher: makes what answers one
     request. run: the `run` block of one answer, once it is made.
@@ -46,9 +48,14 @@ class SearchBatch:
     def __len__(self) -> int:
         return len(self._requests)
 
-    def prepare(self) -> None:
+    def parts(self) -> list[list[str]]:
+        """The queries that `prepare` is to be called with, some at a time, so that others have their turn between."""
+        queries = [request.query for request in self._requests if request.channel is not Channel.LEXICAL]
+        return [queries[first : first + AHEAD_AT_ONCE] for first in range(0, len(queries), AHEAD_AT_ONCE)]
+
+    def prepare(self, part: Sequence[str]) -> None:
         """What `make` is faster after. An answer is the same without."""
-        self._ahead([request.query for request in self._requests if request.channel is not Channel.LEXICAL])
+        self._ahead(part)
 
     def make(self, place: int) -> None:
         """Answer the request at `place`. Raises what a search alone raises, its path below that place."""

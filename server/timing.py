@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 class Stopwatch:
     """Milliseconds by step, for the `run` block: the one part of an answer that may differ between equal requests. And
-    what had to step in on the way, `fallback`: None where everything was done by the first choice.
+    what had to step in on the way, `fallbacks`: none where everything was done by the first choice.
 
     timer: seconds since any moment, never going back.
     """
@@ -16,7 +16,7 @@ class Stopwatch:
         self._timer = timer
         self._begun = timer()
         self._milliseconds: dict[str, float] = {}
-        self.fallback: str | None = None
+        self.fallbacks: list[str] = []
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -29,8 +29,9 @@ class Stopwatch:
             self._milliseconds[name] = round(self._milliseconds.get(name, 0.0) + spent, 3)
 
     def fell_back(self, on: str) -> None:
-        """Note what served in place of the first choice, without changing the answer."""
-        self.fallback = on
+        """Note what served in place of the first choice, without changing the answer; once, however often it did."""
+        if on not in self.fallbacks:
+            self.fallbacks.append(on)
 
     def milliseconds(self) -> dict[str, float]:
         """What each step took, and `total` since the watch was made."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 _CPU_FACTS = Path("/proc/cpuinfo")
+_FORGETTING = Path("/proc/self/clear_refs")
 _MEASURED = ("numpy", "torch", "numba", "openvino", "faiss-cpu", "faiss-gpu", "sentence-transformers", "rank-bm25")
 
 
@@ -33,6 +34,17 @@ def versions() -> dict[str, str]:
 def resident_bytes(process: int | str = "self") -> int:
     """What a process holds in memory, mapped pages that it read included; 0 where the platform does not tell."""
     return _kib(Path(f"/proc/{process}/status"), "VmRSS:")
+
+
+def forget_peak() -> None:
+    """Let `peak_bytes` count from now on, where the platform can."""
+    if _FORGETTING.exists():
+        _FORGETTING.write_text("5")  # https://docs.kernel.org/filesystems/proc.html, clear_refs
+
+
+def peak_bytes() -> int:
+    """The most that this process held since `forget_peak`; 0 where the platform does not tell."""
+    return _kib(Path("/proc/self/status"), "VmHWM:")
 
 
 def free_memory_bytes() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from eval.bench.drawn_texts import texts_of
-from eval.bench.machine import resident_bytes
+from eval.bench.machine import forget_peak, peak_bytes, resident_bytes
 from eval.bench.measured import Measured, Verdict
 from eval.bench.rounds import Effort
 from eval.bench.synthetic_catalog import UNITS_PER_SOURCE, Sizes, make_catalog
@@ -101,22 +101,16 @@ def verdicts(few: Run, many: Run, rates: list[float]) -> tuple[Verdict, Verdict]
 def _reindexed(
     encoder: Encoder, passages: int, words: int, *, above: int, progress: Callable[[str, int, int], None]
 ) -> Run:
-    most = 0
-
-    def watch(step: str, done: int, total: int) -> None:
-        nonlocal most
-        most = max(most, resident_bytes())
-        progress(step, done, total)
-
+    forget_peak()
     with tempfile.TemporaryDirectory() as made:
         report = make_catalog(
             Path(made) / "catalog",
             encoder,
             Sizes(units=passages, tenants=1, words=words),
-            progress=watch,
+            progress=progress,
             draws_codes=False,
         )
-    return Run(report=report, held_bytes=most - above)
+    return Run(report=report, held_bytes=peak_bytes() - above)
 
 
 def _alone(encoder: Encoder, sizes: _Sizes) -> float:

@@ -5,10 +5,10 @@ Zipf's law, the same number for each tenant; their codes are drawn too, from the
 does not hang on what they mean.
 """
 
-import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -97,7 +97,8 @@ def kept_catalog(cache: Path, encoder: Encoder, sizes: Sizes, *, progress: Calla
         with tempfile.TemporaryDirectory(dir=kept.parent) as unfinished:
             made = Path(unfinished) / "catalog"
             make_catalog(made, encoder, sizes, progress=progress)
-            shutil.move(made, kept)
+            with suppress(OSError):  # another run has put one there meanwhile
+                made.rename(kept)
     return kept
 
 

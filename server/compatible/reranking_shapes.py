@@ -22,9 +22,11 @@ class PassageBody(Closed):
     text: _Passage = Field(description="what is read of it")
 
 
-def _kind(value: object) -> str:
-    """So that a text is refused by the rules of a text, and anything else by those of an object."""
-    return "(text)" if isinstance(value, str) else "(object)"
+def _kind(value: object) -> str | None:
+    """So that one kind of value is refused by the rules of that kind, and at its own place."""
+    if isinstance(value, str):
+        return "(text)"
+    return "(object)" if isinstance(value, dict) else None
 
 
 class _RerankRequest(Closed):
@@ -37,7 +39,12 @@ class JinaRerankRequest(_RerankRequest):
     """The body of `POST /v1/rerank`."""
 
     documents: list[
-        Annotated[Annotated[_Passage, Tag("(text)")] | Annotated[PassageBody, Tag("(object)")], Discriminator(_kind)]
+        Annotated[
+            Annotated[_Passage, Tag("(text)")] | Annotated[PassageBody, Tag("(object)")],
+            Discriminator(
+                _kind, custom_error_type="no_document", custom_error_message="is a text, or an object with a `text`"
+            ),
+        ]
     ] = Field(min_length=1, max_length=MAX_DOCUMENTS, description="texts, or objects with a `text`")
     return_documents: bool = Field(True, description="whether a result holds its document")
 

@@ -12,26 +12,32 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message
 
-from evidence.access import Principal
+from evidence.access import Label, Principal
 from evidence.grants import Dimension, Grant, Revocations, Subject
-from evidence.identity import Namespace, RevisionKey
+from evidence.identity import Namespace, RevisionKey, SourceKey
 from index.catalog import Catalog
 from index.records import Records
 from server.admission import Admission
 from server.app import create_app
-from server.errors import Forbidden, Unauthenticated
+from server.authority_schemas import RevocationBody
+from server.errors import Forbidden, NotFound, Unauthenticated
 from server.in_process import HttpRequest, connection, response_of
 from server.intake import Intake
 from server.keys import SigningKey, load_key
+from server.parsing import parse
 from server.pipeline import Pipeline
+from server.recalling import own_manifest
 from server.recording import Recorder
+from server.routes_authority import _delete, _relabel, _revoke
+from server.schemas import PacketRequest
 from server.scope import may_write
+from server.search_batches import SearchBatch
 from server.settings import Settings
 from server.tokens import LEEWAY_S, issue
 from tests.worlds import NOW, WordEncoder, build, pipeline_over, principal, record
 
 BLUE = Namespace("blue")
-SCOPES = ("search", "ingest", "revoke")
+SCOPES = ("search", "ingest", "revoke", "audit")
 ANN = principal("blue", scope=SCOPES)
 SUBJECT = Subject(BLUE, "ann")
 SOURCE = record("B", "The upload limit is 30 MB.", tenant="blue")
@@ -46,6 +52,8 @@ POSTS = [
     ("/v2/rerank", RERANK, "search"),
     ("/v1/sources", SOURCE, "ingest"),
     ("/v1/revocations", {"subject": "bob"}, "revoke"),
+    ("/v1/sources/A/access", {"tenant": "blue", "roles": ["engineer"]}, "ingest"),
+    ("/v1/reviews", {"packet_id": "p", "handle": "h", "claim": "c", "authority": "bob"}, "audit"),
 ]
 
 
@@ -56,13 +64,15 @@ class Served:
     app: ASGIApp
     catalog: Catalog
     pipeline: Pipeline
+    recorder: Recorder
     key: SigningKey
 
     def ask(self, path: str, body: object, *, meanwhile: Callable[[], object], lifetime_s: int = 60) -> int:
         """The status of an answer to ANN. meanwhile: between the first byte of the body and the others."""
         token = issue(ANN, key=self.key, now_s=int(time.time()), lifetime_s=lifetime_s)
         raw = json.dumps(body).encode()
-        request = HttpRequest(method="POST", target=path, headers={"authorization": f"Bearer {token}"}, body=raw)
+        method = "PUT" if path.endswith("/access") else "POST"
+        request = HttpRequest(method=method, target=path, headers={"authorization": f"Bearer {token}"}, body=raw)
         parts = iter([raw[:1], raw[1:]])
         sent: list[Message] = []
 
@@ -80,6 +90,10 @@ class Served:
         asyncio.run(self.app(connection(request), receive, send))  # type: ignore[arg-type]  # an application of ours
         return response_of(sent).status
 
+    def runs(self, packet_id: str) -> list[bytes]:
+        """What is on record of a packet."""
+        return list(self.recorder.records.runs_of(packet_id, namespace=BLUE, after=None, limit=9))
+
     def holds(self, source_id: str) -> bool:
         with self.catalog.read() as reading:
             return RevisionKey(BLUE, source_id, "1") in reading.holdings.facts
@@ -93,7 +107,7 @@ def fixture_served(tmp_path: Path) -> Iterator[Served]:
         recorder = Recorder(records, catalog, max_runs=10, max_days=30, clock=lambda: NOW)
         pipeline, key = pipeline_over(catalog), load_key(directory)
         app = create_app(Settings(), pipeline=pipeline, recorder=recorder, key=key)
-        yield Served(app=app, catalog=catalog, pipeline=pipeline, key=key)
+        yield Served(app=app, catalog=catalog, pipeline=pipeline, recorder=recorder, key=key)
 
 
 @pytest.mark.parametrize(("path", "body", "scope"), POSTS)
@@ -123,6 +137,74 @@ def test_a_token_whose_time_passes_while_the_body_comes_in_is_refused(
 
     assert served.ask(path, body, meanwhile=wait, lifetime_s=1) == 401
     assert not served.holds("B")
+
+
+@pytest.mark.parametrize(
+    ("lost", "write"),
+    [
+        ("ingest", lambda catalog: _delete(catalog, ANN, "A", public=False)),
+        ("ingest", lambda catalog: _relabel(catalog, ANN, "A", Label(namespace=BLUE, roles=("x",)), public=False)),
+        ("revoke", lambda catalog: _revoke(catalog, ANN, RevocationBody(subject="bob"), public=False)),
+    ],
+)
+def test_what_was_lost_since_the_last_look_is_found_by_the_write_itself(
+    served: Served, lost: str, write: Callable[[Catalog], object]
+) -> None:
+    served.catalog.revoke(Grant(BLUE, "ann", Dimension.SCOPE, lost))
+
+    with pytest.raises(Forbidden):
+        write(served.catalog)
+    with served.catalog.read() as reading:
+        facts = reading.holdings.facts[RevisionKey(BLUE, "A", "1")]
+        assert (facts.label.roles, reading.revocations.subjects) == ((), frozenset())
+
+
+def test_a_packet_that_its_caller_may_not_have_any_more_is_on_record_as_withdrawn(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = served.pipeline.packet
+    made: list[str] = []
+
+    def make_and_revoke(*arguments: Any, **named: Any) -> Any:
+        body = packet(*arguments, **named)
+        made.append(body["packet_id"])
+        served.catalog.revoke(SUBJECT)
+        return body
+
+    monkeypatch.setattr(served.pipeline, "packet", make_and_revoke)
+    assert served.ask(*POSTS[2][:2], meanwhile=lambda: None) == 401
+    runs = served.runs(made[0])
+    assert [json.loads(run)["delivery"] for run in runs] == ["withdrawn"]
+
+
+def test_a_manifest_is_judged_by_the_grants_of_the_moment(served: Served) -> None:
+    """The principal is the one of before: it waited for its place."""
+    engineer = principal("blue", roles=("engineer",))
+    served.catalog.relabel(SourceKey(BLUE, "A"), Label(namespace=BLUE, roles=("engineer",)))
+    recording = served.recorder.begin("r")
+    body = served.pipeline.packet(
+        parse(POSTS[2][1], PacketRequest), engineer, deliver=lambda made: recording.keep(made.body, made.sealing)
+    )
+    records, packet_id = served.recorder.records, str(body["packet_id"])
+    assert own_manifest(packet_id, engineer, records=records, catalog=served.catalog, now=NOW)
+
+    served.catalog.revoke(Grant(BLUE, "ann", Dimension.ROLE, "engineer"))
+    with pytest.raises(NotFound):
+        own_manifest(packet_id, engineer, records=records, catalog=served.catalog, now=NOW)
+
+
+def test_who_is_revoked_between_two_steps_gets_no_further_one(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make = SearchBatch.make
+
+    def make_and_revoke(batch: SearchBatch, place: int) -> None:
+        make(batch, place)
+        made.append(place)
+        served.catalog.revoke(Grant(BLUE, "ann", Dimension.SCOPE, "search"))
+
+    monkeypatch.setattr(SearchBatch, "make", make_and_revoke)
+    assert served.ask(*POSTS[1][:2], meanwhile=lambda: None) == 403
+    assert made == [0]
 
 
 def test_who_loses_the_scope_while_a_search_runs_gets_no_answer(
