@@ -167,7 +167,7 @@ def test_a_packet_that_its_caller_may_not_have_any_more_is_on_record_as_withdraw
 
     def make_and_revoke(*arguments: Any, **named: Any) -> Any:
         body = packet(*arguments, **named)
-        made.append(body["packet_id"])
+        made.append(str(body["packet_id"]))
         served.catalog.revoke(SUBJECT)
         return body
 
