@@ -36,8 +36,8 @@ def own_manifest(
     """The manifest that was answered to this very caller. Raises NotFound, always with the same text.
 
     Visibility is judged at `now`, for the purpose and the use that the packet was asked for, by the grants that are
-    live in the state that is read; a purpose that is no longer granted admits nothing. told: hears of each manifest that
-    was looked through before it leaves.
+    live in the state that is read; a purpose that is no longer granted admits nothing. told: hears of each manifest
+    that was looked through before it leaves.
     """
     kept = records.manifest_of(packet_id)
     if kept is None or (kept.namespace, kept.sub) != (principal.namespace, principal.sub):
