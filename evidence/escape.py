@@ -63,7 +63,16 @@ def escape_strings(json_text: str) -> str:
     >>> escape_strings('{"a":["<|im_start|>"]}')
     '{"a":["\\u003c|im_start|>"]}'
     """
+    if _hostile().search("".join(_json_string().findall(json_text))) is None:  # so it is mostly: half the time
+        return json_text
     return _json_string().sub(_escape_string, json_text)
+
+
+def end_of_string(json_text: str, start: int) -> int:
+    """Where the string of a JSON text ends whose opening quote stands at `start`: behind its closing one."""
+    string = _json_string().match(json_text, start)
+    assert string is not None, "a JSON text closes each string"
+    return string.end()
 
 
 def holds_control(text: str) -> bool:

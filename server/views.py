@@ -3,10 +3,12 @@
 Only what is visible, and how each revision stands. (R6, R8)
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from evidence.canonical import Json, digest
+from evidence.identity import RevisionKey
 from evidence.revision import Status
 from evidence.snapshot import Snapshot as EvidenceSnapshot
 from evidence.snapshot import Visible, index_visible
@@ -17,6 +19,8 @@ from index.snapshot import Snapshot
 
 POLICY: Mapping[str, Json] = {"name": "muniment-access", "version": "1"}
 VIEWS_KEPT = 64
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +40,14 @@ class Views:
         self._recipe, self._recipe_digest = recipe.record(), recipe.digest
         self._visible: Recent[str, Visible] = Recent(VIEWS_KEPT)
         self._epochs: Recent[tuple[str, str], str] = Recent(VIEWS_KEPT)
-        self._usable: Recent[int, tuple[object, str]] = Recent(VIEWS_KEPT)
+        self._digests = _OfMappings[str]()
+        self._unit_counts = _OfMappings[Mapping[RevisionKey, int]]()
+        self._usable_units = _OfMappings[int]()
 
     def of(self, snapshot: Snapshot, eligible: Eligible) -> View:
         """The view of what `eligible` says of `snapshot`."""
-        counts = snapshot.reading.holdings.unit_counts
+        held = snapshot.reading.holdings.unit_counts
+        counts = self._unit_counts.get_or_make(eligible.visible, lambda: {key: held[key] for key in eligible.visible})
         scope = eligible.eligibility.scope
         visible = self._visible.get_or_make(eligible.catalog_version, lambda: index_visible(eligible.visible.values()))
         return View(
@@ -53,8 +60,10 @@ class Views:
                 recipe_digest=self._recipe_digest,
                 visible=visible,
                 standings=eligible.standings,
-                unit_counts={key: counts[key] for key in eligible.visible},
-                usable_units=sum(counts[key] for key in eligible.usable),
+                unit_counts=counts,
+                usable_units=self._usable_units.get_or_make(
+                    eligible.usable, lambda: sum(counts[key] for key in eligible.usable)
+                ),
             ),
             policy=digest({"policy": POLICY, "scope": scope.record()}),
             corpus=digest({"catalog_version": eligible.catalog_version, "recipe": self._recipe_digest}),
@@ -69,13 +78,27 @@ class Views:
 
     def usable_digest(self, eligible: Eligible) -> str:
         """A digest of which revisions are usable, and for which request. Kept while the very same mapping is in use."""
-        held = self._usable.get(id(eligible.usable))
-        if held is not None and held[0] is eligible.usable:
-            return held[1]
-        usable: list[Json] = [[*key, facts.digest] for key, facts in eligible.usable.items()]
-        found = digest({"request": eligible.eligibility.record(), "usable": usable})
-        self._usable.put(id(eligible.usable), (eligible.usable, found))
-        return found
+
+        def digest_now() -> str:
+            usable: list[Json] = [[*key, facts.digest] for key, facts in eligible.usable.items()]
+            return digest({"request": eligible.eligibility.record(), "usable": usable})
+
+        return self._digests.get_or_make(eligible.usable, digest_now)
+
+
+class _OfMappings(Generic[Value]):
+    """What was made of the most recently used mappings; one that is equal, and not the very same, counts as another."""
+
+    def __init__(self) -> None:
+        self._kept: Recent[int, tuple[object, Value]] = Recent(VIEWS_KEPT)
+
+    def get_or_make(self, mapping: Mapping[RevisionKey, object], make: Callable[[], Value]) -> Value:
+        """What was made of `mapping`, made now where it was not."""
+        held = self._kept.get(id(mapping))
+        if held is None or held[0] is not mapping:
+            held = (mapping, make())  # keeps the mapping too, so that no other one gets its place in memory
+            self._kept.put(id(mapping), held)
+        return held[1]
 
 
 def _epoch(eligible: Eligible) -> str:
