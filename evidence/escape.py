@@ -63,7 +63,8 @@ def escape_strings(json_text: str) -> str:
     >>> escape_strings('{"a":["<|im_start|>"]}')
     '{"a":["\\u003c|im_start|>"]}'
     """
-    if _hostile().search("".join(_json_string().findall(json_text))) is None:  # so it is mostly: half the time
+    strings = "".join(_json_string().findall(json_text))
+    if _is_plain(strings) or _hostile().search(strings) is None:  # so it is mostly: a third of the time
         return json_text
     return _json_string().sub(_escape_string, json_text)
 
@@ -82,6 +83,11 @@ def holds_control(text: str) -> bool:
     (False, True)
     """
     return _hostile().search(text.replace("\n", "")) is not None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is of ASCII and has no character of the set; several times as fast as a search for one."""
+    return text.isascii() and text.isprintable() and "<" not in text and "[" not in text
 
 
 def _escape_string(string: re.Match[str]) -> str:

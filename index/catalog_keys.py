@@ -1,8 +1,8 @@
 """How are many keys asked for in one statement? (pure)
 
-An OR of equalities, which SQLite answers with one search of an index a key. A list of row values makes it scan: 20 units
-of a million took 400 ms so, and 0.2 ms this way. The number of places is fixed, so that each statement is compiled once;
-places that are left over repeat the last key, which finds nothing new.
+An OR of equalities, which SQLite answers with one search of an index a key. A list of row values makes it scan: 20
+units of a million took 400 ms so, and 0.2 ms this way. The number of places is fixed, so that each statement is
+compiled once; places that are left over repeat the last key, which finds nothing new.
 """
 
 from collections.abc import Iterator, Sequence
