@@ -236,7 +236,7 @@ def _omissions(drafted: Draft, retrieval: Retrieval, *, left_out: Sequence[int])
     return Omissions(
         budget=tuple(keys[position] for position in left_out),
         stale=stale_revisions(
-            dict.fromkeys((*retrieval.candidates(), *keys)),
+            (*retrieval.candidates(), *keys),
             drafted.request.requirements,
             asked_source=drafted.request.source,
             snapshot=snapshot,

@@ -63,7 +63,17 @@ def escape_strings(json_text: str) -> str:
     >>> escape_strings('{"a":["<|im_start|>"]}')
     '{"a":["\\u003c|im_start|>"]}'
     """
+    strings = "".join(_json_string().findall(json_text))
+    if _is_plain(strings) or _hostile().search(strings) is None:  # so it is mostly: a third of the time
+        return json_text
     return _json_string().sub(_escape_string, json_text)
+
+
+def end_of_string(json_text: str, start: int) -> int:
+    """Where the string of a JSON text ends whose opening quote stands at `start`: behind its closing one."""
+    string = _json_string().match(json_text, start)
+    assert string is not None, "a JSON text closes each string"
+    return string.end()
 
 
 def holds_control(text: str) -> bool:
@@ -73,6 +83,11 @@ def holds_control(text: str) -> bool:
     (False, True)
     """
     return _hostile().search(text.replace("\n", "")) is not None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is of ASCII and has no character of the set; several times as fast as a search for one."""
+    return text.isascii() and text.isprintable() and "<" not in text and "[" not in text
 
 
 def _escape_string(string: re.Match[str]) -> str:

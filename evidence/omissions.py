@@ -92,10 +92,11 @@ def stale_revisions(
     pointed_at: set[RevisionKey] = set()
     if asked_source is not None:
         pointed_at.update(snapshot.visible.by_source.get(asked_source, ()))
-    for key in {unit.revision_key for unit in candidates}:
-        facts = snapshot.visible.facts[key]
-        pointed_at.update(snapshot.visible.by_source.get(facts.key.source, ()))
-        pointed_at.update(facts.supersedes)
+    revisions = {unit.revision_key for unit in candidates}
+    for source in {key.source for key in revisions}:
+        pointed_at.update(snapshot.visible.by_source.get(source, ()))
+    for key in revisions:
+        pointed_at.update(snapshot.visible.facts[key].supersedes)
     for requirement in requirements:
         pointed_at.update(matching_revisions(requirement.match, snapshot))
     return tuple(sorted(key for key in pointed_at if snapshot.is_stale(key)))

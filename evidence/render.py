@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from evidence.canonical import Json, canonical
 from evidence.errors import UnreadableBody
-from evidence.escape import escape_strings
+from evidence.escape import end_of_string, escape_strings
 from evidence.slots import Slot, Trust
 from evidence.strict_json import InvalidJson, loads
 
@@ -183,5 +183,5 @@ def render_item(item: Mapping[str, Json]) -> RenderedItem:
         body=body,
         bytes=len(body.encode("utf-8")),
         text_start=start,
-        text_end=start + len(render_json(item["text"])) - 2,
+        text_end=end_of_string(body, start - 1) - 1,
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from evidence.access import Principal
 from evidence.canonical import canonical
@@ -29,6 +29,12 @@ from index.errors import DamagedCatalog
 STATES_KEPT = 2  # as of holdings: the latest, and the one that open readers may still ask for
 
 _EVERYWHERE = ""
+_OF_PRINCIPAL = select(revocation).where(
+    revocation.c.name.in_([bindparam("sub"), bindparam("token_id")]),
+    revocation.c.namespace.in_([bindparam("acts_in"), bindparam("everywhere")]),
+)
+_HELD = select(func.count()).select_from(revocation)
+_EXPECTED = select(catalog_state.c.revocations)
 
 
 class Revoked(StrEnum):
@@ -65,15 +71,20 @@ def read_revocations(connection: Connection) -> Revocations:
 def read_revocations_of(connection: Connection, principal: Principal) -> Revocations:
     """Everything that was revoked of one principal and its token, where it acts or everywhere: what is revoked of those
     whom another tenant calls the same costs nothing here. Raises DamagedCatalog as `read_revocations`."""
-    names = [name for name in (principal.sub, principal.token_id) if name is not None]
-    places = [principal.namespace, _EVERYWHERE]
-    return _read(connection, select(revocation).where(revocation.c.name.in_(names), revocation.c.namespace.in_(places)))
+    sub, token_id = principal.sub, principal.token_id
+    named = {
+        "sub": sub,
+        "token_id": sub if token_id is None else token_id,
+        "acts_in": principal.namespace,
+        "everywhere": _EVERYWHERE,
+    }
+    return _read(connection, _OF_PRINCIPAL, named)
 
 
-def _read(connection: Connection, query: Select[Any]) -> Revocations:
-    revoked = [_revoked(row) for row in connection.execute(query)]
-    held = connection.execute(select(func.count()).select_from(revocation)).scalar_one()
-    expected = connection.execute(select(catalog_state.c.revocations)).scalar_one()
+def _read(connection: Connection, query: Select[Any], named: Mapping[str, str] | None = None) -> Revocations:
+    revoked = [_revoked(row) for row in connection.execute(query, named)]
+    held = connection.execute(_HELD).scalar_one()
+    expected = connection.execute(_EXPECTED).scalar_one()
     if held != expected:
         raise DamagedCatalog(f"it has {held} revocations, had {expected}")
     return Revocations(

@@ -129,18 +129,24 @@ def _ranked(
     order: npt.NDArray[np.int32],
 ) -> list[Fused]:
     """Best first: the exact value, then the best channel rank, then the identity rank."""
-    ranks = {name: _ranks(channel) for name, channel in channels.items()}
-    if any(row not in channel.scores for channel in channels.values() for row in channel.offered):
-        raise ValueError("a channel scores every row that it offers")
-    best = {row: min(held[row] for held in ranks.values() if row in held) for row in numerators}
+    ranks: dict[int, dict[str, int]] = {row: {} for row in numerators}
+    scores: dict[int, dict[str, int]] = {row: {} for row in numerators}
+    for name, channel in channels.items():
+        for row, rank in _ranks(channel).items():
+            ranks[row][name] = rank
+        for row in channel.scores.keys() & numerators.keys():
+            scores[row][name] = channel.scores[row]
+        if not all(name in scores[row] for row in channel.offered):
+            raise ValueError("a channel scores every row that it offers")
+    identity = dict(zip(numerators, order[list(numerators)].tolist(), strict=True))
     return [
         Fused(
             row=row,
             numerator=_rounded(numerators[row] << FUSED_BITS, denominator),
-            ranks={name: held[row] for name, held in ranks.items() if row in held},
-            scores={name: channel.scores[row] for name, channel in channels.items() if row in channel.scores},
+            ranks=ranks[row],
+            scores=scores[row],
         )
-        for row in sorted(numerators, key=lambda row: (-numerators[row], best[row], int(order[row])))
+        for row in sorted(numerators, key=lambda row: (-numerators[row], min(ranks[row].values()), identity[row]))
     ]
 
 

@@ -4,29 +4,30 @@ The second gate: it reads rows, labels, revocations, siblings and superseders an
 nothing with what the first gate worked out and kept (`index/compartments.py`), so that either alone holds (R5).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, select, tuple_
+from sqlalchemy import Connection, select, tuple_
 
-from evidence.access import Scope
+from evidence.access import Label, Scope
 from evidence.eligibility import Eligibility, Standing, is_visible, judge
 from evidence.grants import live_principal
 from evidence.identity import RevisionKey, SourceKey
 from evidence.revision import RevisionFacts
+from index.catalog_keys import batches, is_one_of_those
 from index.catalog_labels import FACTS_AND_LABEL
 from index.catalog_read import Reading
 from index.catalog_revocations import read_revocations_of
 from index.catalog_rows import facts_of, label_of
 from index.catalog_tables import revision, superseder
 
-_OF_SOURCE = FACTS_AND_LABEL.where(
-    revision.c.namespace == bindparam("of_namespace"), revision.c.source_id == bindparam("of_source")
-)
+_SOURCE = (revision.c.namespace, revision.c.source_id)
+_SUPERSEDED = (superseder.c.of_namespace, superseder.c.of_source)
+_OF_SOURCES = FACTS_AND_LABEL.where(is_one_of_those(_SOURCE))
 _SUPERSEDING = FACTS_AND_LABEL.where(
     tuple_(revision.c.namespace, revision.c.source_id, revision.c.revision).in_(
         select(superseder.c.namespace, superseder.c.source_id, superseder.c.revision).where(
-            superseder.c.of_namespace == bindparam("of_namespace"), superseder.c.of_source == bindparam("of_source")
+            is_one_of_those(_SUPERSEDED)
         )
     )
 )
@@ -38,23 +39,16 @@ def live_standings(
     """The facts and the standing of each visible revision among `keys`, in key order.
 
     One that is gone, or that the caller may not see now, is not in the result; all are missing when the caller's
-    subject, token or purpose was revoked. Costs two statements a source. Raises DamagedCatalog.
+    subject, token or purpose was revoked. Costs two statements for each KEYS_AT_ONCE sources. Raises DamagedCatalog.
     """
     asked = sorted(set(keys))
     scope = _live_scope(reading.connection, eligibility.scope)
     if scope is None:
         return {}
-    live = replace(eligibility, scope=scope)
-    found: dict[RevisionKey, tuple[RevisionFacts, Standing]] = {}
-    for of_source in dict.fromkeys(key.source for key in asked):
-        visible = [
-            facts
-            for facts in _related(reading.connection, of_source)
-            if is_visible(facts, scope=scope, use=eligibility.use)
-        ]
-        standings = judge(visible, live)
-        found |= {facts.key: (facts, standings[facts.key]) for facts in visible if facts.key.source == of_source}
-    return {key: found[key] for key in asked if key in found}
+    related = _related(reading.connection, list(dict.fromkeys(key.source for key in asked)))
+    visible = {facts.key: facts for facts in related if is_visible(facts, scope=scope, use=eligibility.use)}
+    standings = judge(visible.values(), replace(eligibility, scope=scope))
+    return {key: (visible[key], standings[key]) for key in asked if key in visible}
 
 
 def _live_scope(connection: Connection, scope: Scope) -> Scope | None:
@@ -65,9 +59,14 @@ def _live_scope(connection: Connection, scope: Scope) -> Scope | None:
     return replace(scope, principal=principal)
 
 
-def _related(connection: Connection, key: SourceKey) -> list[RevisionFacts]:
-    """Every revision of a source, and every one that supersedes one of them: all that their standing depends on."""
-    named = {"of_namespace": key.namespace, "of_source": key.source_id}
-    rows = [*connection.execute(_OF_SOURCE, named), *connection.execute(_SUPERSEDING, named)]
-    facts = [facts_of(row, label_of(row)) for row in rows]
-    return list({one.key: one for one in facts}.values())
+def _related(connection: Connection, sources: Sequence[SourceKey]) -> Iterator[RevisionFacts]:
+    """Every revision of these sources, and every one that supersedes one of them: all that their standing depends on.
+    One that is both comes twice."""
+    labels: dict[tuple[str, str], Label] = {}
+    for columns, statement in ((_SOURCE, _OF_SOURCES), (_SUPERSEDED, _SUPERSEDING)):
+        for named in batches(columns, sources):
+            for row in connection.execute(statement, named):
+                written = (row.digest, row.record)
+                if written not in labels:
+                    labels[written] = label_of(row)
+                yield facts_of(row, labels[written])

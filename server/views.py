@@ -3,11 +3,13 @@
 Only what is visible, and how each revision stands. (R6, R8)
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from evidence.canonical import Json, digest
-from evidence.revision import Status
+from evidence.identity import RevisionKey
+from evidence.revision import RevisionFacts, Status
 from evidence.snapshot import Snapshot as EvidenceSnapshot
 from evidence.snapshot import Visible, index_visible
 from index.compartments import Eligible
@@ -17,6 +19,8 @@ from index.snapshot import Snapshot
 
 POLICY: Mapping[str, Json] = {"name": "muniment-access", "version": "1"}
 VIEWS_KEPT = 64
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,41 @@ class View:
     eligibility: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CountsOf(Mapping[RevisionKey, int]):
+    """The unit counts of visible revisions and of no others (R6), without a copy of them for each request."""
+
+    visible: Mapping[RevisionKey, object]
+    counts: Mapping[RevisionKey, int]
+
+    def __getitem__(self, key: RevisionKey) -> int:
+        if key not in self.visible:
+            raise KeyError(key)
+        return self.counts[key]
+
+    def __iter__(self) -> Iterator[RevisionKey]:
+        return iter(self.visible)
+
+    def __len__(self) -> int:
+        return len(self.visible)
+
+
+class _OfUsable(Generic[Value]):
+    """What was made of mappings of usable revisions: of the very same ones, and not of those that are equal."""
+
+    def __init__(self) -> None:
+        self._kept: Recent[int, tuple[object, Value]] = Recent(VIEWS_KEPT)
+
+    def get_or_make(self, usable: Mapping[RevisionKey, RevisionFacts], make: Callable[[], Value]) -> Value:
+        """What was made of `usable`, made now where it was not. Its mapping is kept too, so that no other one gets its
+        place in memory."""
+        held = self._kept.get(id(usable))
+        if held is None or held[0] is not usable:
+            held = (usable, make())
+            self._kept.put(id(usable), held)
+        return held[1]
+
+
 class Views:
     """Makes views, and keeps what equal scopes share. Shared by the threads of a process."""
 
@@ -36,7 +75,8 @@ class Views:
         self._recipe, self._recipe_digest = recipe.record(), recipe.digest
         self._visible: Recent[str, Visible] = Recent(VIEWS_KEPT)
         self._epochs: Recent[tuple[str, str], str] = Recent(VIEWS_KEPT)
-        self._usable: Recent[int, tuple[object, str]] = Recent(VIEWS_KEPT)
+        self._usable_digests = _OfUsable[str]()
+        self._usable_units = _OfUsable[int]()
 
     def of(self, snapshot: Snapshot, eligible: Eligible) -> View:
         """The view of what `eligible` says of `snapshot`."""
@@ -53,8 +93,10 @@ class Views:
                 recipe_digest=self._recipe_digest,
                 visible=visible,
                 standings=eligible.standings,
-                unit_counts={key: counts[key] for key in eligible.visible},
-                usable_units=sum(counts[key] for key in eligible.usable),
+                unit_counts=_CountsOf(visible=eligible.visible, counts=counts),
+                usable_units=self._usable_units.get_or_make(
+                    eligible.usable, lambda: sum(counts[key] for key in eligible.usable)
+                ),
             ),
             policy=digest({"policy": POLICY, "scope": scope.record()}),
             corpus=digest({"catalog_version": eligible.catalog_version, "recipe": self._recipe_digest}),
@@ -69,13 +111,12 @@ class Views:
 
     def usable_digest(self, eligible: Eligible) -> str:
         """A digest of which revisions are usable, and for which request. Kept while the very same mapping is in use."""
-        held = self._usable.get(id(eligible.usable))
-        if held is not None and held[0] is eligible.usable:
-            return held[1]
-        usable: list[Json] = [[*key, facts.digest] for key, facts in eligible.usable.items()]
-        found = digest({"request": eligible.eligibility.record(), "usable": usable})
-        self._usable.put(id(eligible.usable), (eligible.usable, found))
-        return found
+
+        def digest_now() -> str:
+            usable: list[Json] = [[*key, facts.digest] for key, facts in eligible.usable.items()]
+            return digest({"request": eligible.eligibility.record(), "usable": usable})
+
+        return self._usable_digests.get_or_make(eligible.usable, digest_now)
 
 
 def _epoch(eligible: Eligible) -> str:

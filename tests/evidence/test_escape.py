@@ -98,6 +98,11 @@ def test_an_escape_that_is_there_already_stays(text: str) -> None:
     assert escaped(text) == json.dumps(text)[1:-1]
 
 
+@pytest.mark.parametrize("character", [chr(point) for point in range(128)])
+def test_a_text_of_ascii_is_written_as_one_beside_other_characters(character: str) -> None:
+    assert escaped(character) + "é" == escaped(character + "é")
+
+
 def test_what_stands_outside_strings_stays() -> None:
     assert escape_strings('{"a":[[],["[",true,null,-1]],"[":"<"}') == (
         '{"a":[[],["\\u005b",true,null,-1]],"\\u005b":"\\u003c"}'
