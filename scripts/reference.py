@@ -291,8 +291,7 @@ def _inner(field: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema | None,
 
 def _options(field: Schema) -> list[Schema]:
     """What a field may be, where it may be one of several."""
-    options: list[Schema] = field.get("anyOf") or field.get("oneOf") or []
-    return options
+    return list(field.get("anyOf") or field.get("oneOf") or [])
 
 
 def _type(field: Schema, schemas: Mapping[str, Schema]) -> str:

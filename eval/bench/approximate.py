@@ -1,7 +1,7 @@
 """How much faster is dense search where it is approximate, and how much of the exact answer does it still find?
 
-Our own exact search is the peer. Rows are drawn around topics, as embeddings lie; without any pattern in them nothing
-could be left out.
+Our own exact search is the peer. Rows are drawn around topics, as embeddings lie, more of each than are wanted; without
+any pattern in them nothing could be left out.
 """
 
 from collections.abc import Sequence
@@ -44,11 +44,12 @@ _SIZES = {
 def run(device: torch.device, effort: Effort) -> list[Comparison]:
     """One comparison for each number of usable rows, one query at a time. Raises AnswersDiffer below the floor."""
     sizes = _SIZES[effort]
-    codes = _clustered(sizes.rows[-1] + QUERIES, sizes.dimension)
-    return [_compared(codes[QUERIES:][:rows], codes[:QUERIES], device) for rows in sizes.rows]
+    return [_compared(_clustered(rows + QUERIES, sizes.dimension), device) for rows in sizes.rows]
 
 
-def _compared(codes: Codes, queries: Codes, device: torch.device) -> Comparison:
+def _compared(drawn: Codes, device: torch.device) -> Comparison:
+    """The first rows ask for the others."""
+    queries, codes = drawn[:QUERIES], drawn[QUERIES:]
     work = f"dense top {K} of {len(codes):,} rows, one query"
     exact = DenseIndex(codes, np.arange(len(codes), dtype=np.int32), device)
     signs, ranges = Signs(codes), RowRanges.from_pairs([(0, len(codes))])

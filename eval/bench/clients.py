@@ -22,6 +22,7 @@ from eval.bench.machine import resident_bytes
 from eval.bench.measured import OUTSIDE, Load
 
 STOP_S = 30
+QUARTERS = 4
 REST = "the rest"  # of the pipeline, between its stages
 _RUN = b'"run":'
 
@@ -69,8 +70,7 @@ def serving(directory: Path, *, settings: Mapping[str, str]) -> Iterator[Server]
 
 def load(server: Server, clients: Sequence[Client], *, path: str, seconds: float, work: str) -> Load:
     """Let all clients ask for so long. Requests under way at the end are waited for, and count."""
-    begin = resident_bytes(server.process_id)
-    heard = _Heard()
+    heard = _Heard(resident=[resident_bytes(server.process_id)])
     begun = time.perf_counter()
     asyncio.run(_all(server, clients, path, begun + seconds, heard))
     took = time.perf_counter() - begun
@@ -82,7 +82,7 @@ def load(server: Server, clients: Sequence[Client], *, path: str, seconds: float
         latencies_s=tuple(sorted(heard.latencies_s)),
         failed=heard.failed,
         stages={name: total / answered for name, total in heard.stages.items()},
-        resident_bytes=(begin, resident_bytes(server.process_id)),
+        resident_bytes=tuple(heard.resident),
     )
 
 
@@ -91,14 +91,24 @@ class _Heard:
     """What all clients heard so far."""
 
     latencies_s: list[float] = field(default_factory=list)
+    resident: list[int]
     failed: int = 0
     stages: Counter[str] = field(default_factory=Counter)  # seconds, over all answers
 
 
 async def _all(server: Server, clients: Sequence[Client], path: str, deadline: float, heard: _Heard) -> None:
     async with asyncio.TaskGroup() as group:
+        group.create_task(_weigh_until(server, deadline, heard))
         for client in clients:
             group.create_task(_ask_until(server, client, path, deadline, heard))
+
+
+async def _weigh_until(server: Server, deadline: float, heard: _Heard) -> None:
+    """So that memory that goes on growing can be told from caches that fill."""
+    quarter = (deadline - time.perf_counter()) / QUARTERS
+    for _ in range(QUARTERS):
+        await asyncio.sleep(quarter)
+        heard.resident.append(resident_bytes(server.process_id))
 
 
 async def _ask_until(server: Server, client: Client, path: str, deadline: float, heard: _Heard) -> None:

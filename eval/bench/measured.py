@@ -82,7 +82,7 @@ class Load:
 
     seconds: of the run. latencies_s: of each answer, ascending. failed: requests without an answer of status 200.
     stages: mean seconds of a request by stage, as the server's own watch has them; they may overlap. resident_bytes:
-    of the server when it began, and when it ended.
+    of the server when it began, and after each quarter of the time.
     """
 
     work: str
@@ -91,7 +91,7 @@ class Load:
     latencies_s: tuple[float, ...]
     failed: int
     stages: Mapping[str, float]
-    resident_bytes: tuple[int, int]
+    resident_bytes: tuple[int, ...]
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -113,7 +113,7 @@ class Load:
             "answers_per_s": self.answers_per_s,
             **{f"p{percent}_s": self.percentile_s(percent) for percent in (50, 95, 99)},
             "stages_s": dict(self.stages),
-            "resident_bytes": {"begin": self.resident_bytes[0], "end": self.resident_bytes[1]},
+            "resident_bytes": list(self.resident_bytes),
             "sizes": dict(self.sizes),
         }
 
@@ -121,10 +121,10 @@ class Load:
         """The load for people."""
         times = ", ".join(f"p{percent} {milliseconds(self.percentile_s(percent))}" for percent in (50, 95, 99))
         stages = ", ".join(f"{name} {milliseconds(mean)}" for name, mean in self.stages.items())
-        begin, end = (f"{size / 2**20:,.0f} MiB" for size in self.resident_bytes)
+        begin, *later = (f"{size / 2**20:,.0f}" for size in self.resident_bytes)
         return (
             f"{self.work}: {self.answers_per_s:,.0f} answers/s, {times}, {self.failed} failed;"
-            f" mean by stage: {stages}; resident {begin} at the start, {end} at the end"
+            f" mean by stage: {stages}; resident {begin} MiB at the start, then {', '.join(later)} MiB"
         )
 
 

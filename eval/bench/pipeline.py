@@ -41,7 +41,8 @@ from server.tokens import issue
 
 CLIENTS = 64
 MOST_LONGER_S = 0.003
-UNBATCHED: Mapping[str, str] = {"MUNIMENT_GATHER_SEARCHES": "false", "MUNIMENT_GATHER_QUERIES": "false"}
+GATHERED: Mapping[str, str] = {"MUNIMENT_GATHER_SEARCHES": "true", "MUNIMENT_GATHER_QUERIES": "true"}
+UNBATCHED: Mapping[str, str] = dict.fromkeys(GATHERED, "false")
 K = 20
 MAX_TOKENS = 4000
 TOKENIZER = "o200k_base"
@@ -91,7 +92,7 @@ def run(device: torch.device, effort: Effort, *, cache: Path, progress: Callable
         progress("serve clients", 0, 1)
         loads = [
             _loaded(directory, encoder, work, device=device, cache=cache, settings=settings, how=how)
-            for settings, how in (({}, ""), (UNBATCHED, ", without batching"))
+            for settings, how in ((GATHERED, ""), (UNBATCHED, ", without batching"))
         ]
         progress("serve clients", 1, 1)
     return Measured(

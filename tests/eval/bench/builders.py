@@ -49,5 +49,5 @@ def load(*latencies_s: float) -> Load:
         latencies_s=latencies_s,
         failed=1,
         stages={"encode": 0.002, "search": 0.001},
-        resident_bytes=(2**20, 3 * 2**20),
+        resident_bytes=(2**20, 3 * 2**20, 2 * 2**20),
     )

@@ -24,8 +24,8 @@ def test_a_load_tells_rate_percentiles_stages_and_memory() -> None:
     record = measured.record()
     assert (record["answers"], record["failed"], record["answers_per_s"]) == (4, 1, 2.0)
     assert (record["p50_s"], record["p95_s"], record["p99_s"]) == (0.2, 0.4, 0.4)
-    assert record["resident_bytes"] == {"begin": 2**20, "end": 3 * 2**20}
-    assert "resident 1 MiB at the start, 3 MiB at the end" in measured.line()
+    assert record["resident_bytes"] == [2**20, 3 * 2**20, 2 * 2**20]
+    assert "resident 1 MiB at the start, then 3, 2 MiB" in measured.line()
 
 
 @pytest.mark.parametrize(("slowest", "is_met"), [(0.0024, True), (0.0025, False)])
