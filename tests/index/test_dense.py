@@ -266,7 +266,8 @@ def test_the_compiled_loop_shares_large_work_among_threads_and_finds_the_same(mo
     ranges = subset(9000, 30, seed=34)
     queries = corpus(5, 24, seed=35, largest=2)[0]
     with ThreadPoolExecutor(3) as workers:
-        scan, shortlist = CompiledScan(codes, order, workers), Shortlist(queries=5, k=40, order=order)
+        scan = CompiledScan(codes, order, workers, threads=3)
+        shortlist = Shortlist(queries=5, k=40, order=order)
         scan.offer(queries, shared_rows([ranges] * 5), shortlist, 40, divisor=1)
 
     found = shortlist.rankings()
