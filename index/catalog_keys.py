@@ -1,4 +1,4 @@
-"""How are many keys asked for in one statement? (pure)
+"""How are many keys asked for in one statement?
 
 An OR of equalities, which SQLite answers with one search of an index a key. A list of row values makes it scan: 20
 units of a million took 400 ms so, and 0.2 ms this way. The number of places is fixed, so that each statement is
