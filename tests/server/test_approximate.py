@@ -1,6 +1,6 @@
 """Is an approximate search switched on by the operator alone, and does its answer say so? (R10, R13, R15, R32)"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,10 @@ import pytest
 
 from evidence.layers import Layer
 from evidence.replay import Verdict
+from index.approximate import Narrowing, Signs
 from index.catalog import Catalog
+from index.ranges import RowRanges
+from server.explaining import explain
 from server.parsing import parse
 from server.pipeline import Pipeline
 from server.replaying import replay
@@ -116,3 +119,27 @@ def test_units_that_the_caller_may_not_see_change_nothing(catalog: Catalog, tmp_
     arrive(catalog, [record(f"red-{number}", f"The pump is inspected, {number}.", tenant="red") for number in range(9)])
 
     assert search(pipeline_over(catalog, **ON), fusion={"depth": 2}, k=2) == before
+
+
+def test_an_explanation_offers_what_the_approximate_search_offers(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R13. Its rank is that of the exact order all the same."""
+
+    def only_the_first_row(_: Narrowing, query: Any, parts: Sequence[tuple[Signs, RowRanges]], *, k: int) -> Any:
+        return [RowRanges.from_rows(ranges.rows()[: 1 if at == 0 else 0]) for at, (_, ranges) in enumerate(parts)]
+
+    pipeline, request = pipeline_over(catalog, **ON), parse(asked(channel="dense"), PacketRequest)
+    monkeypatch.setattr(Narrowing, "narrow", only_the_first_row)
+    (offered,) = (hit["source"]["source_id"] for hit in search(pipeline, channel="dense")["hits"])
+    told: dict[str, Any] = {
+        word: _channels(explain(pipeline, request, ANYONE, named=f"public/{word}@1#0"))["dense"] for word in WORDS
+    }
+
+    assert {word for word, place in told.items() if place["offered"]} == {offered}
+    assert {place["rank"] for place in told.values()} == {1, 2, 3, 4, 5, 6}
+    assert told[offered]["rank"] != 1
+
+
+def _channels(explained: Any) -> Any:
+    return explained["channels"]
