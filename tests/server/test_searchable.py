@@ -17,6 +17,7 @@ from server.parsing import parse
 from server.pipeline import Pipeline
 from server.schemas import PacketRequest, SearchRequest
 from server.searchable import NO_MEMORY, NO_MEMORY_FOR_WORDS, NO_PRODUCT, SearchableRows
+from server.timing import Stopwatch
 from tests.worlds import arrive, build, pipeline_over, principal, record
 
 ANYONE = principal(None)
@@ -181,3 +182,17 @@ def test_the_setting_that_gives_each_search_a_pass_of_its_own_reaches_the_index(
     search(pipeline_over(catalog, gather_searches=False))
     with pytest.raises(AssertionError, match="gathered"):
         search(pipeline_over(catalog))
+
+
+def test_everything_that_stepped_in_is_told_once_and_in_order(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R15: no fallback hides another one."""
+    pipeline = pipeline_over(catalog)
+    monkeypatch.setattr(type(pipeline), "fallback", "the index is on the CPU")
+    watch = Stopwatch()
+    for told in ("words on the CPU", "dense on the CPU", "words on the CPU"):
+        watch.fell_back(told)
+
+    run = pipeline._run(watch)
+    assert run["fallback"] == "the index is on the CPU; words on the CPU; dense on the CPU"
